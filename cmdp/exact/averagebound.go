@@ -31,7 +31,7 @@ func (p *averageReward) bound(means, totals []float64, w *transient) (value, mar
 			inside := p.ends.Inside[c]
 			if !inside || collects { // else v is the same everywhere
 				up, weight, error := p.residual(totals, v, s, c)
-				if up < error && weight > 0 && !p.holdsExactly(totals, v, s, c) {
+				if up < error && weight > 0 && !p.holdsExactly(totals, v, nil, s, c) {
 					return value, math.Inf(1)
 				}
 			}

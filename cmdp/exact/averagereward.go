@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"math"
+	"math/big"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -202,6 +203,18 @@ func (p *averageReward) price(ctx context.Context, dir []float64, aim float64) (
 	if err != nil {
 		return pricedPolicy{}, err
 	}
+	policy := p.policyOf(w)
+	out := pricedPolicy{policy: &policy, value: value, margin: margin, approximate: p.least.Rough, certified: true,
+		cancellingGains: p.loopGains(w.Loops)}
+	out.returns = p.immediateMeans(w)
+	if out.returns == nil {
+		out.returns, err = p.policyReturns(ctx, &markov.Rule{Actions: policy}, false)
+	}
+	return out, err
+}
+
+// policyOf returns the policy of the way to the ends and in those where it stays.
+func (p *averageReward) policyOf(w *transient) markov.Actions {
 	policy := markov.NewPackedActions(p.m.States(), p.mostActions)
 	set := func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) }
 	q := w.Quotient
@@ -214,13 +227,7 @@ func (p *averageReward) price(ctx context.Context, dir []float64, aim float64) (
 			}
 		}
 	}
-	out := pricedPolicy{policy: &policy, value: value, margin: margin, approximate: p.least.Rough, certified: true,
-		cancellingGains: p.loopGains(w.Loops)}
-	out.returns = p.immediateMeans(w)
-	if out.returns == nil {
-		out.returns, err = p.policyReturns(ctx, &markov.Rule{Actions: policy}, false)
-	}
-	return out, err
+	return policy
 }
 
 // immediateMeans returns the means of a policy that stays where it starts, or nil if it has a way to go.
@@ -346,8 +353,41 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 	base.tolerance, base.mass = 0, nil
 	q.infiniteHorizon, q.transients = &base, make(map[string]*transient)
 	q.least.Restart()
-	_, value, margin, err = q.solve(ctx, dir)
-	return value, margin, err
+	w, value, margin, err := q.solve(ctx, dir)
+	if err != nil || p.m.Average() || w.Quotient.Rest > mostNearOneStates {
+		return value, margin, err
+	}
+	returns, err := q.policyReturns(ctx, &markov.Rule{Actions: q.policyOf(w)}, false)
+	if err != nil {
+		return 0, 0, err
+	}
+	if reached := dot(dir, returns); reached-value > 0.1*defaultGap*math.Abs(reached) {
+		sharp, error := q.solveRational(w, dir, value)
+		if sharp-error > value-margin {
+			return sharp, error, nil
+		}
+	}
+	return value, margin, nil
+}
+
+// solveRational is infiniteHorizon.solveRational beside means, which are not rational.
+func (p *averageReward) solveRational(w *transient, dir []float64, value float64) (bound, margin float64) {
+	means, totals := p.splitDirection(dir)
+	of := w.Quotient.Number
+	v := p.rationalValues(w.LeastTotal, rationals(totals))
+	if v == nil {
+		return value, math.Inf(1)
+	}
+	each := make([]*big.Rat, len(of))
+	for s, n := range of {
+		each[s] = v[n]
+	}
+	if !p.belowBackups(rationals(totals), each) {
+		return value, math.Inf(1)
+	}
+	margin, _ = p.excessOverMeans(rationals(means), each, rationals(p.least.Bias)).Float64()
+	bound, _ = p.rationalBoundOf(w.Quotient, v).Float64()
+	return bound, margin*(1+4*roundoff) + 2*roundoff*math.Abs(bound)
 }
 
 func (p *averageReward) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {

@@ -274,3 +274,40 @@ func mustBox(t *testing.T, dim int) *geometry.Box {
 	}
 	return b
 }
+
+// TestRareEnds: each step costs 1, or 1.5 on other ways, and is the last with a small probability. The optimum is the
+// mean number of steps, which is known to rounding in spite of all the steps that it is the sum of.
+func TestRareEnds(t *testing.T) {
+	for _, states := range []int{3, 70, 300} {
+		for _, rare := range []float64{1e-4, 1e-6, 0x1p-23} {
+			rng := rand.New(rand.NewPCG(uint64(states), 8))
+			b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1,
+				Start: []cmdp.StartState{{State: 0, Probability: 1}}}, states+1)
+			for s := range states {
+				for a := range 2 {
+					to := rng.Perm(states)[:2]
+					row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{1 + 0.5*float64(a)},
+						Next: []cmdp.Transition{{Next: to[0], Probability: 0.25},
+							{Next: to[1], Probability: 0.75 - rare}, {Next: states, Probability: rare}}}
+					if err := b.Add(row); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			m, err := b.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := cmdp.Task{Cost: linear(t, box(t, m), []float64{1})}
+			r, err := exact.Solve(t.Context(), m, task, exact.Options{})
+			if err != nil || r.Status != exact.Optimal || !(math.Abs(r.Objective*rare-1) <= 1e-9) ||
+				!(r.Gap <= 1e-9*r.Objective) {
+				t.Errorf("%d states: %+v, %v: want %g", states, r, err, 1/rare)
+				continue
+			}
+			if _, err := exact.VerifyBound(t.Context(), m, task, r.Proof); err != nil {
+				t.Errorf("%d states, ends %g: %v", states, rare, err)
+			}
+		}
+	}
+}

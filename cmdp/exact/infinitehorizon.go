@@ -3,7 +3,6 @@ package exact
 import (
 	"context"
 	"math"
-	"math/big"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -466,30 +465,48 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 }
 
 // solveShaped solves the problem once more, for the corrections of its values: of a discount near 1 the values
-// are so large that their rounding, magnified by 1/(1−γ), is more than what policies differ by. With values v
+// are so large that their rounding, magnified by 1/(1−γ), is more than what policies differ by, and a total that takes
+// a million steps has a million times the rounding of one. With values v
 // of all states, however rough, the problem with the rewards r + γ P v − v has the same best policies, and its
 // values are what v lacks (potential-based shaping: Ng, Harada and Russell 1999). They are small, and so is
-// their rounding. It returns a bound of V*(dir), and leaves the best policy in z.
+// their rounding. It returns a bound of V*(dir), with an infinite margin if there is none, and leaves the best policy
+// in z.
 func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 	dir []float64) (value, margin float64, err error) {
 	q, v := z.Quotient, slices.Clone(z.Values)
+	reward, weight := slices.Clone(z.Reward), slices.Clone(z.Weight)
 	rough := p.liftValues(nil, z)
 	for s := range q.Rest {
 		for i := q.First[s]; i < q.First[s+1]; i++ {
-			sum := z.Reward[i] - (1-p.gamma)*v[s]
+			leaves := 1 - p.gamma
+			if q.Choice[i] == markov.Stay {
+				leaves = 1
+			}
+			sum := z.Reward[i] - leaves*v[s]
+			z.Weight[i] += leaves * math.Abs(v[s])
 			to, prob := q.Row(i)
 			for j, n := range to {
-				sum += p.gamma * prob[j] * (v[n] - v[s])
+				x := p.gamma * prob[j] * (v[n] - v[s])
+				sum += x
+				z.Weight[i] += math.Abs(x)
 			}
 			z.Reward[i] = sum
 		}
 	}
 	clear(z.Values)
-	_, err = z.Solve(ctx)
+	least := z.LowerBound
+	z.LowerBound = math.Inf(-1)
+	endless, err := z.Solve(ctx)
+	z.LowerBound = least
+	copy(z.Reward, reward)
+	copy(z.Weight, weight)
 	if err != nil {
 		return 0, 0, err
 	}
-	value, margin = p.lowerBound(dir, rough, p.liftValues(nil, z))
+	value, margin = math.Inf(-1), math.Inf(1)
+	if endless == nil {
+		value, margin = p.lowerBound(dir, rough, p.liftValues(nil, z))
+	}
 	for n, x := range v {
 		z.Values[n] += x
 	}
@@ -498,11 +515,7 @@ func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 
 // solveRational returns a bound found in rational arithmetic, with an infinite margin if that is not possible.
 func (p *infiniteHorizon) solveRational(z *markov.LeastTotal, dir []float64, value float64) (bound, margin float64) {
-	exact := make([]*big.Rat, len(dir))
-	for i, x := range dir {
-		exact[i] = rational(x)
-	}
-	v := p.rationalValues(z, exact)
+	v := p.rationalValues(z, rationals(dir))
 	if v == nil {
 		return value, math.Inf(1)
 	}

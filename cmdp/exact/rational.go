@@ -100,6 +100,15 @@ func entryOf(x []*big.Rat) func(i int) *big.Rat { return func(i int) *big.Rat { 
 // rational returns the value of x, which is finite.
 func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
+// rationals returns the values of finite numbers.
+func rationals(x []float64) []*big.Rat {
+	out := make([]*big.Rat, len(x))
+	for i, y := range x {
+		out[i] = rational(y)
+	}
+	return out
+}
+
 // rationalBound checks in rational arithmetic that the values which the solver finds are
 // at most their own backups, and lowers them until they are: with a discount by the
 // same amount everywhere, else by a larger perturbation.
@@ -127,10 +136,7 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 			return nil, 0, errors.Join(err,
 				errors.New("exact: rational value: the total return has no bound in the direction"))
 		}
-		exact := make([]*big.Rat, len(low))
-		for s, x := range low {
-			exact[s] = rational(x)
-		}
+		exact := rationals(low)
 		if p.belowBackups(dir, exact) && !p.stayingCosts(z.Quotient, exact) {
 			lower, err := p.loweredValues(ctx, z, rounded, 2*slack)
 			if lower == nil || err != nil {
@@ -232,20 +238,14 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	if err != nil {
 		return nil, 0, err
 	}
-	h := make([]*big.Rat, len(p.least.Bias))
-	for s, x := range p.least.Bias {
-		h[s] = rational(x)
-	}
+	h := rationals(p.least.Bias)
 	w := p.transientOf(totals)
 	for w.Perturbation = 1; p.boundedTotals(totals) && w.Perturbation <= 1e8; w.Perturbation *= 8 {
 		if err := p.solveTransient(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}
 		low := p.liftValues(nil, w.LeastTotal)
-		v := make([]*big.Rat, len(low))
-		for s, x := range low {
-			v[s] = rational(x)
-		}
+		v := rationals(low)
 		if !p.infiniteHorizon.belowBackups(ofTotals, v) {
 			continue
 		}

@@ -52,7 +52,7 @@ func (p *infiniteHorizon) rationalIteration(z *markov.LeastTotal, dir, v []*big.
 		for s := lo; s < hi; s++ {
 			least := new(big.Rat)
 			for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
-				if x := p.rationalAdvantage(z.Quotient, i, s, dir, v); x.Cmp(least) < 0 {
+				if x := p.rationalAdvantage(z, i, s, dir, v); x.Cmp(least) < 0 {
 					least, z.Policy[s], best = x, i, false
 				}
 			}
@@ -65,11 +65,11 @@ func (p *infiniteHorizon) rationalIteration(z *markov.LeastTotal, dir, v []*big.
 }
 
 // rationalAdvantage returns by how much the backup of choice i is above the value of state s.
-func (p *infiniteHorizon) rationalAdvantage(q *markov.Quotient, i, s int32, dir, v []*big.Rat) *big.Rat {
+func (p *infiniteHorizon) rationalAdvantage(z *markov.LeastTotal, i, s int32, dir, v []*big.Rat) *big.Rat {
 	sum := new(big.Rat)
-	to, prob := q.Row(i)
-	if len(to) == 0 && q.Choice[i] == markov.Stay {
-		return sum.Sub(sum, v[s])
+	to, prob := z.Quotient.Row(i)
+	if len(to) == 0 && z.Quotient.Choice[i] == markov.Stay {
+		return sum.Sub(p.rationalReward(z, i, dir), v[s])
 	}
 	for j, n := range to {
 		if n != s {
@@ -82,14 +82,14 @@ func (p *infiniteHorizon) rationalAdvantage(q *markov.Quotient, i, s int32, dir,
 		sum.Mul(sum, gamma)
 		sum.Sub(sum, gamma.Mul(gamma.Sub(big.NewRat(1, 1), gamma), v[s]))
 	}
-	return sum.Add(sum, p.rationalReward(q, i, dir))
+	return sum.Add(sum, p.rationalReward(z, i, dir))
 }
 
-// rationalReward returns dir·r of choice i of a quotient.
-func (p *infiniteHorizon) rationalReward(q *markov.Quotient, i int32, dir []*big.Rat) *big.Rat {
-	sum, c := new(big.Rat), int(q.Choice[i])
+// rationalReward returns dir·r of choice i of a quotient, and what it is worth to stay as the float64 that it is.
+func (p *infiniteHorizon) rationalReward(z *markov.LeastTotal, i int32, dir []*big.Rat) *big.Rat {
+	sum, c := new(big.Rat), int(z.Quotient.Choice[i])
 	if c == markov.Stay {
-		return sum
+		return rational(z.Reward[i])
 	}
 	returns := p.k.ReturnsOf(c, len(dir))
 	for j, t := range dir {
@@ -112,7 +112,7 @@ func (p *infiniteHorizon) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat
 		}
 		s := lo + int32(j)
 		i := z.Policy[s]
-		row[n].Set(p.rationalReward(z.Quotient, i, dir))
+		row[n].Set(p.rationalReward(z, i, dir))
 		to, prob := z.Quotient.Row(i)
 		gamma := rational(p.gamma)
 		if z.Quotient.Choice[i] == markov.Stay {

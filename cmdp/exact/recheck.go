@@ -74,13 +74,54 @@ func expectation(next []int32, prob, v []float64) float64 {
 // the values come from.
 func (p *infiniteHorizon) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	z, endless, value, margin, err := p.solve(ctx, dir, 0, true)
-	if err != nil || endless != nil || p.gamma == 1 || p.gamma > nearOneDiscount || !z.Iterates() {
+	if err != nil || endless != nil {
 		return value, margin, err
+	}
+	if p.gamma == 1 {
+		return p.tightened(ctx, z, dir, value, margin)
+	}
+	if p.gamma > nearOneDiscount || !z.Iterates() {
+		return value, margin, nil
 	}
 	// What iteration leaves is missing from below, and more of it from one start of the values than from another.
 	const rest = 1e-5
 	z.Tolerance = rest
 	return p.solveShaped(ctx, z, dir)
+}
+
+// tightened returns a better bound of a total where its own is far below what the policy that was found comes to: what
+// choices are made cheaper by adds up in the many steps that a rare end takes. That of corrections comes first, then
+// in small models one in rational arithmetic.
+func (p *infiniteHorizon) tightened(ctx context.Context, z *markov.LeastTotal, dir []float64,
+	value, margin float64) (bound, error float64, err error) {
+	small := z.Quotient.Rest <= mostNearOneStates
+	if p.usesSweeps && !small || p.tolerance > 0 {
+		return value, margin, nil
+	}
+	st := &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions)}
+	z.Quotient.Lift(z.Policy, func(s, c int32) { st.Actions.Set(int(s), int(c-p.k.First[s])) })
+	returns, _, err := p.returns(ctx, st)
+	if err != nil {
+		return 0, 0, err
+	}
+	reached := dot(dir, returns)
+	wide := func() bool { return reached-value > 0.5*defaultGap*math.Abs(reached) }
+	if wide() && !z.Cancels() && !p.usesSweeps {
+		sharp, error, err := p.solveShaped(ctx, z, dir)
+		if err != nil {
+			return 0, 0, err
+		}
+		if sharp-error > value-margin {
+			value, margin = sharp, error
+		}
+	}
+	if wide() && small {
+		sharp, error := p.solveRational(z, dir, value)
+		if sharp-error > value-margin {
+			value, margin = sharp, error
+		}
+	}
+	return value, margin, nil
 }
 
 // lowerBound returns μ·v and how far V*(dir) may lie below. It goes through the choices of the model itself and
@@ -89,7 +130,7 @@ func (p *infiniteHorizon) recheck(ctx context.Context, dir []float64) (value, ma
 // is below the returns to come of every policy that rests. The margin is infinite where that is not so. The
 // values are the sums of v and of small corrections, unless these are nil.
 func (p *infiniteHorizon) lowerBound(dir, v, small []float64) (value, margin float64) {
-	d, g := len(dir), p.gamma
+	g := p.gamma
 	short := parallel.ForStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
 		short := 0.0
 		for s := lo; s < hi; s++ {
@@ -100,35 +141,11 @@ func (p *infiniteHorizon) lowerBound(dir, v, small []float64) (value, margin flo
 				if !p.graph.Allows(int32(c)) {
 					continue
 				}
-				// All that is added up, and a bound of it. The way back to s itself drops out.
-				sum, size := -(1-g)*v[s], (1-g)*math.Abs(v[s])
-				for i, r := range p.k.ReturnsOf(c, d) {
-					x := dir[i] * r
-					sum += x
-					size += math.Abs(x)
-				}
-				next, prob := p.k.Row(c)
-				for j, n := range next {
-					x := g * prob[j] * (v[n] - v[s])
-					sum += x
-					size += math.Abs(x)
-				}
-				terms := d + len(next) + 4
-				if small != nil {
-					sum -= (1 - g) * small[s]
-					size += (1 - g) * math.Abs(small[s])
-					for j, n := range next {
-						x := g * prob[j] * (small[n] - small[s])
-						sum += x
-						size += math.Abs(x)
-					}
-					terms += len(next) + 1
-				}
-				lack := float64(terms)*roundoff*size - sum
+				lack := p.shortfall(dir, v, small, s, c)
 				if math.IsNaN(lack) {
 					return math.Inf(1)
 				}
-				if lack > short && !(g == 1 && p.holdsExactly(dir, v, s, c)) {
+				if lack > short && !(g == 1 && p.holdsExactly(dir, v, small, s, c)) {
 					short = lack
 				}
 			}
@@ -136,13 +153,21 @@ func (p *infiniteHorizon) lowerBound(dir, v, small []float64) (value, margin flo
 		return short
 	})
 	for s, x := range v {
-		if p.k.First[s] == p.k.First[s+1] && x != 0 {
+		if p.k.First[s] == p.k.First[s+1] && (x != 0 || small != nil && small[s] != 0) {
 			short = math.Inf(1)
 		}
 	}
 	q := p.solverFor(dir).Quotient
 	for j := range q.Merged {
-		if place := q.StayStates(j); place != nil && v[place[0]] > 0 {
+		place := q.StayStates(j)
+		if place == nil {
+			continue
+		}
+		x := v[place[0]]
+		if small != nil {
+			x += small[place[0]]
+		}
+		if x > 0 {
 			short = math.Inf(1)
 		}
 	}
@@ -153,16 +178,99 @@ func (p *infiniteHorizon) lowerBound(dir, v, small []float64) (value, margin flo
 		margin += lost + roundoff*math.Abs(value)
 	}
 	if short > 0 {
-		margin += 1.001 * short / (1 - g)
+		short *= 1.001 / (1 - g)
+		if short > 1e-10*math.Abs(value) && isFinite(short) {
+			short = math.Min(short, p.accumulatedShortfall(dir, v, small))
+		}
+		margin += short
 	}
 	return value, margin
 }
 
+// shortfall bounds by how much values v, and small corrections unless these are nil, may lie above what a choice gives.
+func (p *infiniteHorizon) shortfall(dir, v, small []float64, s, c int) float64 {
+	d, g := len(dir), p.gamma
+	// All that is added up, and a bound of it. The way back to s itself drops out.
+	sum, size := -(1-g)*v[s], (1-g)*math.Abs(v[s])
+	for i, r := range p.k.ReturnsOf(c, d) {
+		x := dir[i] * r
+		sum += x
+		size += math.Abs(x)
+	}
+	next, prob := p.k.Row(c)
+	for j, n := range next {
+		x := g * prob[j] * (v[n] - v[s])
+		sum += x
+		size += math.Abs(x)
+	}
+	terms := d + len(next) + 4
+	if small != nil {
+		sum -= (1 - g) * small[s]
+		size += (1 - g) * math.Abs(small[s])
+		for j, n := range next {
+			x := g * prob[j] * (small[n] - small[s])
+			sum += x
+			size += math.Abs(x)
+		}
+		terms += len(next) + 1
+	}
+	return float64(terms)*roundoff*size - sum
+}
+
+// accumulatedShortfall bounds what discounted values lack from the start, under every policy. The largest lack of all
+// states, for ever, is far more than that where only states lack something that are rarely reached. The bounds of
+// states begin with the largest lack that can be reached from them, for ever, and stay bounds in every backup.
+func (p *infiniteHorizon) accumulatedShortfall(dir, v, small []float64) float64 {
+	const sweeps = 100
+	lacks, bound := make([]float64, p.k.Choices()), make([]float64, len(v))
+	backup := func(of func(s, c int) float64) (changed bool) {
+		for s := len(v) - 1; s >= 0; s-- {
+			most := 0.0
+			for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+				if p.graph.In[s] && p.graph.Allows(int32(c)) {
+					most = math.Max(most, of(s, c))
+				}
+			}
+			changed = changed || most != bound[s]
+			bound[s] = most
+		}
+		return changed
+	}
+	backup(func(s, c int) float64 {
+		lacks[c] = 1.001 * p.shortfall(dir, v, small, s, c)
+		return lacks[c] / (1 - p.gamma)
+	})
+	reachable := func(s, c int) float64 {
+		most := bound[s]
+		next, _ := p.k.Row(c)
+		for _, n := range next {
+			most = math.Max(most, bound[n])
+		}
+		return most
+	}
+	for backup(reachable) {
+	}
+	for range sweeps {
+		backup(func(_, c int) float64 {
+			next, prob := p.k.Row(c)
+			return lacks[c] + p.gamma*expectation(next, prob, bound)
+		})
+	}
+	value, _ := startMean(p.m, bound)
+	return 1.001 * value
+}
+
 // holdsExactly reports in rational arithmetic whether a total is at most its backup: in loops
 // whose returns cancel out it is just that, and rounding leaves it open.
-func (p *infiniteHorizon) holdsExactly(dir, v []float64, s, c int) bool {
-	at := func(x []float64) func(i int) *big.Rat { return func(i int) *big.Rat { return rational(x[i]) } }
-	return p.rationalGain(at(dir), at(v), s, c).Sign() >= 0
+func (p *infiniteHorizon) holdsExactly(dir, v, small []float64, s, c int) bool {
+	values := func(s int) *big.Rat {
+		x := rational(v[s])
+		if small != nil {
+			x.Add(x, rational(small[s]))
+		}
+		return x
+	}
+	return p.rationalGain(func(i int) *big.Rat { return rational(dir[i]) }, values, s, c).Sign() >= 0
 }
 
 // solverBound returns μ·v and the solver's own bound on how far V* may lie below it. What is
