@@ -293,8 +293,8 @@ func (n *node) isTotal(name, text string) (bool, error) {
 // that has no rows is nil.
 //
 // What is remembered of a total is a number, or in words that every way to go on is on one side of a limit.
-// A node may fit both, and only one is what the policy remembers there: numbers says which to take.
-func (g *graph) play(rules []rule, component int, names []string, numbers bool) ([][]*big.Rat, error) {
+// A node may fit both, and only one is what the policy remembers there: the reading says which to take.
+func (g *graph) play(rules []rule, component int, names []string, by reading) ([][]*big.Rat, error) {
 	does := make([][]*big.Rat, len(g.nodes))
 	for id, n := range g.nodes {
 		memory, found := "", false
@@ -314,7 +314,7 @@ func (g *graph) play(rules []rule, component int, names []string, numbers bool) 
 				if strings.HasPrefix(memory, "start") {
 					continue
 				}
-				if !strings.HasPrefix(r.memory, "start") && (wordy(r.memory) > wordy(memory)) == numbers {
+				if !strings.HasPrefix(r.memory, "start") && !by.prefers(n, wordy(r.memory), wordy(memory)) {
 					continue
 				}
 				does[id] = nil
@@ -323,6 +323,7 @@ func (g *graph) play(rules []rule, component int, names []string, numbers bool) 
 				does[id] = vector(len(n.choices))
 			}
 			memory, found = r.memory, true
+			n.words = wordy(memory)
 			if n.atRest() {
 				if r.action != "rest" {
 					return nil, fmt.Errorf("state %d at step %d is at rest, and has action %s", n.state, n.step,
@@ -376,8 +377,69 @@ func wordy(memory string) int {
 	return n
 }
 
+// A reading says what a policy remembers of a node where a number and words both fit: the number, the words, or
+// words once something before was told in words.
+type reading int
+
+const (
+	asNumbers reading = iota
+	asWords
+	asSettled
+)
+
+// prefers reports whether a memory with so many words is to be taken in the place of another.
+func (by reading) prefers(n *node, words, before int) bool {
+	switch {
+	case by == asNumbers:
+		return words <= before
+	case by == asWords, before < n.settled:
+		return words > before
+	}
+	return words >= n.settled && words <= before
+}
+
+// settling returns the graph whose nodes know how much a policy has told in words before.
+func (g *graph) settling(rules []rule, component int, names []string) (*graph, [][]*big.Rat, error) {
+	out := *g
+	out.nodes, out.start = nil, nil
+	for settled := range len(names) + 1 {
+		for id, n := range g.nodes {
+			with := *n
+			with.settled, with.words = settled, 0
+			with.choices = slices.Clone(n.choices)
+			out.nodes = append(out.nodes, &with)
+			start := new(big.Rat)
+			if settled == 0 {
+				start = g.start[id]
+			}
+			out.start = append(out.start, start)
+		}
+	}
+	does, err := out.play(rules, component, names, asSettled)
+	for _, n := range out.nodes {
+		for k, c := range n.choices {
+			after := *c
+			after.branches = slices.Clone(c.branches)
+			for j := range after.branches {
+				after.branches[j].node += min(max(n.words, n.settled), len(names)) * len(g.nodes)
+			}
+			n.choices[k] = &after
+		}
+	}
+	return &out, does, err
+}
+
+// played returns what a component does at each node, and the graph of these nodes.
+func (g *graph) played(rules []rule, component int, names []string, by reading) (*graph, [][]*big.Rat, error) {
+	if by == asSettled {
+		return g.settling(rules, component, names)
+	}
+	does, err := g.play(rules, component, names, by)
+	return g, does, err
+}
+
 // farthest is the greatest total of sign times a return that an episode of a policy may end with, with a horizon.
-func (g *graph) farthest(rules []rule, names []string, numbers bool, of string, sign int) (*big.Rat, error) {
+func (g *graph) farthest(rules []rule, names []string, by reading, of string, sign int) (*big.Rat, error) {
 	var most *big.Rat
 	components := map[int]bool{}
 	for _, r := range rules {
@@ -385,7 +447,7 @@ func (g *graph) farthest(rules []rule, names []string, numbers bool, of string, 
 			continue
 		}
 		components[r.component] = true
-		does, err := g.play(rules, r.component, names, numbers)
+		g, does, err := g.played(rules, r.component, names, by)
 		if err != nil {
 			return nil, err
 		}
@@ -409,7 +471,7 @@ func (g *graph) farthest(rules []rule, names []string, numbers bool, of string, 
 }
 
 // evaluate returns the coordinates of a policy. Totals may be infinite, or NaN where they are undefined.
-func (g *graph) evaluate(rules []rule, names []string, numbers bool) ([]float64, error) {
+func (g *graph) evaluate(rules []rule, names []string, by reading) ([]float64, error) {
 	if loops := loopsOf(rules, names); loops != nil {
 		with, err := g.looped(loops, names, rules)
 		if err != nil {
@@ -427,7 +489,7 @@ func (g *graph) evaluate(rules []rule, names []string, numbers bool) ([]float64,
 	sum := make([]float64, len(g.coords))
 	weights := 0.0
 	for component, weight := range components {
-		does, err := g.play(rules, component, names, numbers)
+		g, does, err := g.played(rules, component, names, by)
 		if err != nil {
 			return nil, err
 		}

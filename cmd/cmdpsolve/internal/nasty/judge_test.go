@@ -186,20 +186,21 @@ func (q *question) judgePolicy(p *Problem, a *planned, policy string) *Failure {
 	if err != nil {
 		return failure("policy file", "a policy").but("%v", err)
 	}
-	f := q.judgeRules(p, a, rules, policy, true)
-	if f != nil && q.judgeRules(p, a, rules, policy, false) == nil {
+	f := q.judgeRules(p, a, rules, policy, asNumbers)
+	if f != nil && (q.judgeRules(p, a, rules, policy, asWords) == nil ||
+		q.judgeRules(p, a, rules, policy, asSettled) == nil) {
 		return nil
 	}
 	return f
 }
 
-func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy string, numbers bool) *Failure {
+func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy string, by reading) *Failure {
 	g := q.graph()
 	var names []string
 	for _, m := range a.Memory {
 		names = append(names, m.Name)
 	}
-	v, err := g.evaluate(rules, names, numbers)
+	v, err := g.evaluate(rules, names, by)
 	if err != nil {
 		return failure("policy file", "a policy").but("%v\n%s", err, policy)
 	}
@@ -243,7 +244,7 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 		if l.AtMost == "" {
 			sign, bound = -1, neg(rat(l.AtLeast))
 		}
-		most, err := g.farthest(rules, names, numbers, l.Return, sign)
+		most, err := g.farthest(rules, names, by, l.Return, sign)
 		if err != nil || most == nil {
 			continue
 		}
@@ -276,12 +277,13 @@ func (q *question) judgeBranches(p *Problem, a *planned) *Failure {
 				sum[c.name] += *b.Probability * v[i]
 			}
 		}
-		for k, l := range p.Constraints {
-			if l.whole() || g.coords[g.index[l.Return]].total {
+		for at, k := range limitsInOrder(p) {
+			l := p.Constraints[k]
+			if l.whole() || g.coords[g.index[l.Return]].total || at >= len(a.Constraints) {
 				continue
 			}
 			by, size := q.broken(q.limits[k][0], v)
-			says := slices.Contains(b.Breaks, l.text())
+			says := slices.Contains(b.Breaks, a.Constraints[at].Constraint) // whose numbers are rounded
 			if by > 1e-6*size && !says || by < -1e-6*size && says {
 				return failure("branch", "%s is broken by %v", l.text(), by).but("%v", b.Breaks)
 			}
@@ -458,7 +460,14 @@ func (q *question) judgeCertificate(p *Problem, a *planned) *Failure {
 	if !near(norm, 1, 1e-6) {
 		return failure("certificate", "a unit vector").but("norm² %v", norm)
 	}
-	least := q.minimize(cost, nil)
+	// Of policies whose total grows away from one limit to another, only those count that keep it finite.
+	var far []limited
+	for _, l := range q.moved(q.limits, ratOf(1e9)) {
+		if p.totals() {
+			far = append(far, l[0])
+		}
+	}
+	least := q.minimize(cost, far)
 	if least.status != optimal {
 		return failure("certificate", "a direction in which all policies have a bound").but("%v", c.Direction)
 	}
@@ -490,7 +499,7 @@ func (q *question) judgeCertificate(p *Problem, a *planned) *Failure {
 	case c.Value == nil || c.Support == nil || c.Distance == nil:
 		return failure("certificate", "value, support and distance").but("%s, %s, %s", show(c.Value), show(c.Support),
 			show(c.Distance))
-	case !p.totals() && !(*c.Value <= value+1e-9*size): // of totals, policies count that keep the others finite
+	case !(*c.Value <= value+1e-9*size):
 		return failure("certificate", "value at most %.15g", value).but("%.15g", *c.Value)
 	case !(*c.Support >= support-1e-9*size):
 		return failure("certificate", "support at least %.15g", support).but("%.15g", *c.Support)

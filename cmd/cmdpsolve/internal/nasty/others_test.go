@@ -434,7 +434,7 @@ func (b *Bed) judgeDistribution(p *Problem, q *question, file string) *Failure {
 	probe := p.clone()
 	probe.Constraints = append(probe.Constraints, Limit{Return: name, AtMost: "0", Always: true})
 	g := unroll(probe, probe.most())
-	does, err := g.play(rules, rules[0].component, nil, true)
+	does, err := g.play(rules, rules[0].component, nil, asNumbers)
 	if err != nil || rules[0].weight.Cmp(big.NewRat(1, 1)) != 0 {
 		return nil
 	}

@@ -146,7 +146,7 @@ func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 	if p.Goal == nil && !slices.ContainsFunc(p.Constraints, func(l Limit) bool { return !l.sure() }) {
 		return nil // nothing to plan for
 	}
-	if strings.Contains(message, "want a coarser resolution") {
+	if strings.Contains(message, "want a coarser resolution") || strings.Contains(message, "want a resolution to round") {
 		return nil
 	}
 	// A total that is infinite under all policies is refused, and so is one that grows beside long-run means.
