@@ -30,8 +30,8 @@ func (p *infiniteHorizon) visits(ctx context.Context, st *markov.Rule, rough boo
 	return p.visitor.Solve(ctx, st, p.mass, rough)
 }
 
-// returns computes the returns of a policy from its visits. What does not end is left out of those that are counted; shown are
-// all of them, nil if they are the same.
+// returns computes the returns of a policy from its visits, to ten digits if rough. What does not end is left out of
+// those that are counted; shown are all of them, nil if they are the same.
 func (p *infiniteHorizon) returns(ctx context.Context, st *markov.Rule,
 	rough bool) (counted, shown []float64, err error) {
 	x, err := p.visits(ctx, st, rough)
