@@ -28,7 +28,7 @@ func blockLength(states, reach int32) int32 {
 	return int32(min(int64(states), max(4, int64(reach))*int64(threshold.Stretch)))
 }
 
-// rowsHeld returns of how many states of a component sweeps hold the rows, where stretches have step states: rows
+// rowsHeld returns of how many states of a component sweeps hold the rows, where blocks have step states: rows
 // that each sweep goes over take less time to read again than to make again.
 func rowsHeld(states, step int32) int32 {
 	if step == states {
