@@ -16,7 +16,8 @@ func (p *infiniteHorizon) visitsTo(x *markov.Occupancy, s int32) float64 {
 	return x.Counts[p.quotient.Number[s]]
 }
 
-// visits computes the numbers of visits from the start, to rounding or, if rough is true, to ten digits. They are good until the next call.
+// visits computes the numbers of visits from the start, to rounding or, if rough is true, to ten digits. They are good
+// until the next call.
 func (p *infiniteHorizon) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
 	if cap(p.mass) <= int(p.quotient.Rest) {
 		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
