@@ -220,7 +220,8 @@ func TestFormatsAgree(t *testing.T) {
 		checkCurve(t, counts, "front", file, "--over", "gain,-cost")
 		checkSwept(t, counts, "plan", file, "--at-least", "cost=none", "--sweep", "cost=2:0.5:-0.75")
 	}
-	for _, what := range []string{"optimal", "infeasible", "conflict", "vertices", "breaks", "all infeasible", "some infeasible"} {
+	for _, what := range []string{"optimal", "infeasible", "conflict", "vertices", "breaks", "all infeasible",
+		"some infeasible"} {
 		if counts[what] < 2 {
 			t.Errorf("%v: want more %s", counts, what)
 		}
@@ -419,7 +420,8 @@ func checkSimulation(t *testing.T, p *drawnProblem, args ...string) {
 	}
 	returns["objective"] = map[string]*float64{"mean": s.Objective, "expected": &s.Expected.Objective}
 	returns["violation"] = map[string]*float64{"mean": s.Violation, "expected": &s.Expected.Violation}
-	columns := map[string]string{"mean": "mean", "ci95": "ci95", "exact": "expected", "least": "least", "greatest": "greatest",
+	columns := map[string]string{"mean": "mean", "ci95": "ci95", "exact": "expected", "least": "least",
+		"greatest": "greatest",
 		"stopping": "stopping"}
 	text, _ := printed(t, "markdown", args...)
 	for _, row := range tables(text)[0][1:] {
@@ -536,8 +538,17 @@ func TestUnitsOfLimits(t *testing.T) {
 	for trial := range 12 {
 		p := drawProblem(rng, []string{"horizon: 3", "discount: 0.75", "criterion: average"}[trial%3])
 		var s [2]said
+		var played [2]map[string]map[string]*float64
 		for i, unit := range []float64{1, 1000} {
-			s[i], _ = inJSON(t, "plan", p.write(t, unit))
+			file := p.write(t, unit)
+			policy := filepath.Join(filepath.Dir(file), "policy.csv")
+			if s[i], _ = inJSON(t, "plan", file, "--policy", policy); s[i].Status != "optimal" {
+				continue
+			}
+			of, _ := inJSON(t, "simulate", file, "--policy", policy, "--episodes", "50")
+			if err := json.Unmarshal(of.Returns, &played[i]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		scaled := func(what string, x, y *float64, by float64) {
 			if (x == nil) != (y == nil) || x != nil && math.Abs(*x*by-*y) > 1e-6*(by+math.Abs(*y)) {
@@ -553,6 +564,11 @@ func TestUnitsOfLimits(t *testing.T) {
 			t.Errorf("trial %d: %s with %d limits in conflict: want %s with %d", trial, b.Status, len(b.Conflict), a.Status,
 				len(a.Conflict))
 			continue
+		}
+		for name, unit := range map[string]float64{"gain": 1, "cost": 1000} {
+			for _, what := range []string{"mean", "ci95", "expected", "stopping"} {
+				scaled(name+": "+what, played[0][name][what], played[1][name][what], unit)
+			}
 		}
 		scaled("objective", a.Objective, b.Objective, goal)
 		scaled("bound", a.Bound, b.Bound, goal)
