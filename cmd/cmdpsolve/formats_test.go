@@ -166,8 +166,8 @@ type said struct {
 		Error float64
 	}
 	Points, Vertices []struct {
-		Returns map[string]float64
-		Vertex  bool
+		Returns, Weights map[string]float64
+		Vertex           bool
 	}
 	Plans []struct {
 		said
@@ -456,11 +456,25 @@ func checkCurve(t *testing.T, counts map[string]int, args ...string) {
 	text, _ := printed(t, "markdown", args...)
 	n := 0
 	for _, p := range s.Points {
+		worth := func(of map[string]float64) float64 {
+			return p.Weights["gain"]*of["gain"] - p.Weights["cost"]*of["cost"]
+		}
+		for _, other := range s.Points {
+			if worth(other.Returns) > worth(p.Returns)+1e-6 {
+				t.Errorf("%v: %v has the weights %v, and %v is better by these", args, p.Returns, p.Weights, other.Returns)
+			}
+		}
 		if p.Vertex {
 			if !reflect.DeepEqual(p, s.Vertices[n]) {
 				t.Errorf("%v: vertex %d is %v: want %v", args, n, s.Vertices[n], p)
 			}
 			n++
+		}
+	}
+	for i := range s.Vertices[:max(0, len(s.Vertices)-1)] { // more gain has more cost
+		a, b := s.Vertices[i].Returns, s.Vertices[i+1].Returns
+		if !(a["gain"] < b["gain"] && a["cost"] < b["cost"]) {
+			t.Errorf("%v: vertex %d is %v, the next %v: one of them is better", args, i+1, a, b)
 		}
 	}
 	if n != len(s.Vertices) {
