@@ -146,10 +146,10 @@ func (rep *robustSweep) report(p *loaded) *report.Report {
 		row := append(report.Cells(one.Limits), one.Objective, one.Bound, one.Status)
 		short := slices.Clone(row)
 		for i := range p.Returns {
-			least, greatest, both := "–", "–", "–"
+			least, greatest, both := report.NaN, report.NaN, "–"
 			if one.found {
 				b := one.Returns.Values[i]
-				least, greatest = report.Rounded(b.Least, scale[i]), report.Rounded(b.Greatest, scale[i])
+				least, greatest = report.Nonzero(b.Least, scale[i]), report.Nonzero(b.Greatest, scale[i])
 				both = b.text(scale[i])
 			}
 			row, short = append(row, least, greatest), append(short, both)

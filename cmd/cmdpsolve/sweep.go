@@ -279,7 +279,7 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 		}
 		for i, x := range one.Returns.Values[:len(shown)] {
 			if kept {
-				row = append(row, report.Rounded(x, scale[i]))
+				row = append(row, report.Nonzero(x, scale[i]))
 			} else {
 				row = append(row, report.NaN)
 			}

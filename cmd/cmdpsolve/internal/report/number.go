@@ -67,14 +67,16 @@ func Brief[F ~float64](x F) string {
 	return strconv.FormatFloat(float64(x), 'g', 3, 64)
 }
 
-// Rounded is Short, but 0 for a number that is zero up to rounding beside others of the
-// size scale.
-func Rounded[F ~float64](x F, scale float64) string {
+// Nonzero returns a number, but 0 for one that is zero up to rounding beside others of the size scale.
+func Nonzero[F ~float64](x F, scale float64) F {
 	if math.Abs(float64(x)) <= 1e-12*scale {
-		x = 0
+		return 0
 	}
-	return Short(x)
+	return x
 }
+
+// Rounded is Short of Nonzero.
+func Rounded[F ~float64](x F, scale float64) string { return Short(Nonzero(x, scale)) }
 
 // Small writes an error as a bound, since nobody needs digits that rounding makes.
 func Small[F ~float64](x F) string {
