@@ -209,7 +209,7 @@ type subject struct {
 	made
 }
 
-func (p *loaded) subject() subject { return subject{Problem: p.Problem.Name, Wanted: p.wanted()} }
+func (p *loaded) subject() subject { return subject{Problem: p.title(), Wanted: p.wanted()} }
 
 // wanted describes goal, constraints and target in a line.
 func (p *loaded) wanted() string {
