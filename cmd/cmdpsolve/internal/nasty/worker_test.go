@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
@@ -30,7 +31,25 @@ func buildWorker(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", build, err, out)
 	}
+	openSources(t)
 	return name
+}
+
+// openSources opens the folders of the packages that the command is made of. This package imports none of them, and
+// go test would show its last result again after the command has changed; it does not if what a test opened has.
+func openSources(t *testing.T) {
+	t.Helper()
+	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}",
+		"cmdpsolve/cmd/cmdpsolve")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", list, err)
+	}
+	for folder := range strings.Lines(string(out)) {
+		if _, err := os.ReadDir(strings.TrimSpace(folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // worker starts a process that runs commands, one after the other. A command that panics or does not end
