@@ -110,20 +110,21 @@ func (h *header) simulated(root *node, sim *Simulation) {
 // readSimulatedTime reads over which time returns count. What the simulator tells of that serves where the document
 // says nothing.
 func (h *header) readSimulatedTime(root *node) {
-	at := (*path)(nil).key("horizon")
+	at := (*path)(nil)
 	switch {
 	case slices.ContainsFunc(timeKeys, func(key string) bool { return root.get(key) != nil }):
 		h.spec.Horizon = 0
 		h.readTime(root)
 	case h.spec.Horizon == 0:
-		h.bad(nil, at, "missing: want a number of steps, since the simulator tells none; or, for plans from samples, "+
-			"a discount or criterion: average")
+		h.bad(nil, at.key("horizon"), "missing: want a number of steps, since the simulator tells none; or, for "+
+			"plans from samples, a discount or criterion: average")
 	}
 	switch {
 	case h.spec.Average:
 		h.p.SimulatedDiscount = 1
 	case h.spec.Discount == 1:
-		h.bad(root.get("discount"), at, "totals need a model: want a discount below 1, a horizon, or criterion: average")
+		h.bad(root.get("discount"), at.key("discount"), "totals need a model: want a discount below 1, a horizon, or "+
+			"criterion: average")
 	default:
 		h.p.SimulatedDiscount = h.spec.Discount
 	}

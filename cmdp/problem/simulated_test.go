@@ -31,7 +31,7 @@ func TestSimulatedTime(t *testing.T) {
 		{"discount: 0.75", 7, 1, 0.75, -4, 12, ""},
 		{"criterion: average", 0, 1, 1, -1, 3, ""},
 		{"", 0, 0, 0, 0, 0, "missing"},
-		{"discount: 1", 0, 0, 0, 0, 0, "totals need a model"},
+		{"discount: 1", 0, 0, 0, 0, 0, "discount: totals need a model"},
 		{"criterion: total", 0, 0, 0, 0, 0, "want average"},
 		{"horizon: 5\ndiscount: 0.5", 0, 0, 0, 0, 0, "besides horizon"},
 	} {
