@@ -33,7 +33,7 @@ func (u Uncertainty) Fixed() bool { return u.Each == EachModel }
 // steps or one for each. Its probabilities are exact.
 func (p *Problem) WithModel(m *cmdp.Model) *Problem {
 	of := *p
-	of.Model, of.Intervals = m, nil
+	of.Model, of.Intervals, of.intervalLines = m, nil, nil
 	if n := len(of.Actions); n > 0 && n < m.Kernels() {
 		of.Actions = append(slices.Clip(of.Actions), slices.Repeat(of.Actions[n-1:], m.Kernels()-n)...)
 	}
