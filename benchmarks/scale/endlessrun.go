@@ -179,8 +179,7 @@ each of all choices, until values change by less than 1e-6 of the largest, with 
 bounds the error; without one it bounds nothing. "Peak" is the memory of the process,
 which also draws the model, garbage included.
 
-| family | S | γ | transitions | processor time, s | asked for | time, s | first,
-	s | value iterations | gap | peak per transition, bytes | plain VI, s | plain MPI, s |
+| family | S | γ | transitions | processor time, s | asked for | time, s | first, s | value iterations | gap | peak per transition, bytes | plain VI, s | plain MPI, s |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 

@@ -111,8 +111,7 @@ const products = `
 
 A budget of 1,000 values over 50 steps, in models of S states with 2 choices and 2 successors of
 each: the greatest reward for which the total of what is spent is above 1,000 with a probability of 0.05 at
-most, to a certified gap of 1e-10. Rows of the product are generated from those of the model,
-	or stored. Time is that of building the product and of
+most, to a certified gap of 1e-10. Rows of the product are generated from those of the model, or stored. Time is that of building the product and of
 planning, on two threads.
 
 | S | rows | pairs | transitions | value iterations | time, s | processor time, s | peak, MB | reward | gap |
