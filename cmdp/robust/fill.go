@@ -15,7 +15,7 @@ import (
 //
 // over t, and the best t is the value of the successor at which what is left runs out. Each t gives a bound, so that
 // rounding in the search for t cannot make it too low. The n successors are followed by zeros in lower and rooms, and
-// by any numbers in values, to a multiple of lanes.
+// by any finite numbers in values, to a multiple of lanes.
 func fill(values, lower, rooms []float64, n int, free float64) float64 {
 	if compare != nil && n <= few {
 		return compare(&values[0], &lower[0], &rooms[0], n, free)
