@@ -2,12 +2,10 @@ package contest
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 )
@@ -124,40 +122,5 @@ func TestCommunicating(t *testing.T) {
 	}
 	if refused < trials/4 || refused > trials*3/4 {
 		t.Errorf("%d of %d models are refused: the test has not tried both", refused, trials)
-	}
-}
-
-// TestEndlessMetrics compares the metrics of a run with their definitions: the regret of the mean, the largest
-// excess over one of the limits, and these times the steps.
-func TestEndlessMetrics(t *testing.T) {
-	c, err := endlessContest(t, `states: 1
-start: 0
-returns: [r, x, y]
-goal: {maximize: r}
-constraints: [{return: x, at_most: 0.5}, {return: y, at_least: 0.25}, {return: x, at_least: 0.125}]
-transitions:
-  - {state: 0, action: 0, next: {0: 1}, returns: [0, 0, 0]}
-  - {state: 0, action: 1, next: {0: 1}, returns: [1, 1, 1]}
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &Run{Trial: &Trial{Contest: c}}
-	rng := rand.New(rand.NewPCG(30, 8))
-	for range 100 {
-		v := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
-		over := []float64{max(0, v[1]-0.5, 0.125-v[1]), max(0, 0.25-v[2])}
-		m := baseline.Metrics{Episodes: 40, Average: v, Violation: math.Hypot(over[0], over[1])}
-		r.measureMean(&m, -0.75)
-		for _, x := range []struct {
-			name      string
-			got, want float64
-		}{{"regret", m.Regret, 0.75 - v[0]}, {"weak regret", m.RealizedWeakRegret, 40 * (0.75 - v[0])},
-			{"largest excess", m.MaxViolation, max(over[0], over[1])},
-			{"weak violation", m.RealizedWeakViolation, 40 * max(over[0], over[1])}} {
-			if math.Abs(x.got-x.want) > 1e-9 {
-				t.Fatalf("mean %g: %s %g: want %g", v, x.name, x.got, x.want)
-			}
-		}
 	}
 }

@@ -70,8 +70,9 @@ func TestMeansOfEndlessRuns(t *testing.T) {
 	for range 40 {
 		most, least := rng.Float64(), rng.Float64()
 		p := parsed(t, fmt.Sprintf("discount: 0.5\nstates: 1\nstart: 0\nreturns: [gain, cost, good]\ngoal: {maximize: "+
-			"gain}\nconstraints: [{return: cost, at_most: %g}, {return: good, at_least: %g}]\ntransitions:\n  - {state: 0, action: "+
-			"go, next: {0: 1}, returns: [1, 1, 1]}\n  - {state: 0, action: rest, next: {0: 1}}\n", most, least))
+			"gain}\nconstraints: [{return: cost, at_most: %g}, {return: good, at_least: %g}, {return: cost, at_least: "+
+			"%g}]\ntransitions:\n  - {state: 0, action: go, next: {0: 1}, returns: [1, 1, 1]}\n  - {state: 0, action: "+
+			"rest, next: {0: 1}}\n", most, least, most/2))
 		q := compiled(t, p)
 		endless, err := cmdp.NewEndless(q.Model)
 		if err != nil {
@@ -81,7 +82,7 @@ func TestMeansOfEndlessRuns(t *testing.T) {
 		v := []float64{rng.Float64(), 2 * rng.Float64(), 2 * rng.Float64()}
 		m := baseline.Metrics{Episodes: 1 + rng.IntN(100), Average: v}
 		r.measureMean(&m, -1.5)
-		regret, excess, steps := 1.5-v[0], max(0, v[1]-most, least-v[2]), float64(m.Episodes)
+		regret, excess, steps := 1.5-v[0], max(0, v[1]-most, most/2-v[1], least-v[2]), float64(m.Episodes)
 		for name, pair := range map[string][2]float64{"regret": {m.Regret, regret},
 			"max violation":           {m.MaxViolation, excess},
 			"realized weak regret":    {m.RealizedWeakRegret, steps * regret},
