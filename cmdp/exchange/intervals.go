@@ -56,8 +56,11 @@ func (m *Model) EndChoice() error {
 	return interval.Check(lower, upper, Tolerance)
 }
 
-// Faults are what is wrong with choices of a model, each with where it is.
-type Faults []string
+// Faults are what is wrong with choices of a model, each with where it is. The first 50 are kept, and all are counted.
+type Faults struct {
+	kept  []string
+	count int
+}
 
 // Add takes down what is wrong with a choice, the number of one of a state, and the line of the file where it begins, 0
 // if there is none. Without an error it does nothing.
@@ -65,23 +68,27 @@ func (f *Faults) Add(line, state, choice int, err error) {
 	if err == nil {
 		return
 	}
+	f.count++
+	if len(f.kept) == keptFaults {
+		return
+	}
 	at := ""
 	if line > 0 {
 		at = fmt.Sprintf("line %d: ", line)
 	}
-	*f = append(*f, fmt.Sprintf("%sstate %d, choice %d: %v", at, state, choice, err))
+	f.kept = append(f.kept, fmt.Sprintf("%sstate %d, choice %d: %v", at, state, choice, err))
 }
 
-// shownFaults is how many faults a message spells out.
-const shownFaults = 50
+// keptFaults is how many faults a message spells out.
+const keptFaults = 50
 
-// Err returns an error that lists the faults, the first 50 one on each line, nil if there are none.
-func (f Faults) Err() error {
-	if len(f) == 0 {
+// Err returns an error that lists the faults that are kept, one on each line, nil if there are none.
+func (f *Faults) Err() error {
+	if f.count == 0 {
 		return nil
 	}
-	text := strings.Join(f[:min(len(f), shownFaults)], "\n")
-	if more := len(f) - shownFaults; more > 0 {
+	text := strings.Join(f.kept, "\n")
+	if more := f.count - len(f.kept); more > 0 {
 		text += fmt.Sprintf("\nand %d more", more)
 	}
 	return errors.New(text)
