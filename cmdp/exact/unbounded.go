@@ -221,7 +221,8 @@ func (p *Planner) asMean(g growth) (m *cmdp.Model, extent float64, lower, upper 
 				returns[c] *= g.penalty
 			}
 		}
-		spec.Kernels[0].Returns = returns
+		k := &spec.Kernels[0]
+		k.Returns, k.Outcomes, k.Random = returns, nil, nil // only means matter
 		lower, upper = meanBounds(&spec)
 	}
 	m, err = cmdp.NewModel(spec)
