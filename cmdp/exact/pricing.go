@@ -78,8 +78,8 @@ type traits struct {
 // A pricer is the pricing problem of a model, which makes one policy of a mixture as well.
 type pricer interface {
 	pricingProblem
-	// configureigureigureigureigure says whom to tell of what is done from now on, the relative error of a bound that
-	// is no matter, 0 for rounding, and whether bounds that are not exact are to be proved all the same.
+	// configure says whom to tell of what is done from now on, which relative error of a bound does not matter, 0 for
+	// rounding, and whether bounds that are not exact are to be proved all the same.
 	configure(tell markov.Progress, enough float64, proving bool)
 	// recoverPolicy returns the policy that has the occupancies of the mixture of
 	// columns, which draws as seldom as the face allows. The cost may grow by spare.

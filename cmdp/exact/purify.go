@@ -22,15 +22,15 @@ type purifier struct {
 	mass       []float64 // occupancy of the states at hand
 	room       []float64 // room for such numbers, or nil
 	onSettled  func(e entry)
-	// moved, if not nil, is told that the mass grows by x times d, and combined that pivot is added to d x
+	// onMove, if not nil, is told that the mass grows by x times d, and onCombine that pivot is added to d x
 	// times, and then, with nil for d, that it is dropped.
 	onMove    func(d *exchangeDirection, x float64)
 	onCombine func(d, pivot *exchangeDirection, x float64)
 }
 
 // A face says what purification must preserve. Products of the returns with the
-// normals of keep stay exactly the same, those with the normals of limits within
-// their slack, and cost·v must not grow.
+// normals of equalities stay exactly the same, those with the normals of inequalities
+// within their slack, and cost·v must not grow.
 type face struct {
 	equalities         []targetRow
 	inequalities       []targetRow // Offset holds the slack that is left

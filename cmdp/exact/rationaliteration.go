@@ -12,7 +12,7 @@ import (
 const mostRational = 40
 
 // nearOneDiscount is the discount from which on rounding is magnified too much. Models of up to
-// mostPatient states are worth the time then.
+// mostNearOneStates states are worth the time then.
 const (
 	nearOneDiscount   = 1 - 1e-5
 	mostNearOneStates = 200

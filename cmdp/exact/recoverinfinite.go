@@ -61,8 +61,8 @@ const (
 	expensiveToPurify
 )
 
-// purificationCosticationCost returns the distance of policies: to purify their mixture, each state in which they
-// differ has its component looked at once.
+// purificationCost says how long it takes to purify a mixture of policies: for each state in which they differ, its
+// component is looked at once.
 func (p *infiniteHorizon) purificationCost(columns []column) purificationCost {
 	const passes = 40
 	looks, differ := 0, 0

@@ -272,8 +272,8 @@ func (y *Chain) upperResidual(dst, x, right []float64, transposed bool) {
 
 // bicgstab sets x to an approximate solution by the stabilised biconjugate gradient method (van
 // der Vorst 1992), preconditioned by lowerSolve from the right. Its residual is shrink times that of
-// 0, or about 1e-8. Where it breaks down it returns what it has; refine starts again from
-// there.
+// 0, or about 1e-8. Where it breaks down it returns what it has;
+// iterativeRefinement starts again from there.
 func (y *Chain) bicgstab(ctx context.Context, x, right []float64, transposed bool, shrink float64) error {
 	clear(x)
 	r, p, v, t, hat := y.scratch[2], y.scratch[3], y.scratch[4], y.scratch[5], y.scratch[6]

@@ -57,8 +57,8 @@ type LeastTotal struct {
 	policyChanges  int            // choices that changed in a sweep
 	valuesMoved    bool           // some values were far from what they are now
 	allowance      float64        // see Allowance
-	allowanceShare float64        // what step is, of Tolerance times the mean weight
-	slack          float64        // what a choice is made cheaper by besides, for the sake of step
+	allowanceShare float64        // what allowance is, of Tolerance times the mean weight
+	slack          float64        // what a choice is made cheaper by besides, for the sake of allowance
 	zeroBelow      float64        // positive values below are 0 in sweeps of totals
 }
 

@@ -15,7 +15,7 @@ import (
 type Product struct {
 	// Model is the product as a model.
 	Model *cmdp.Model
-	// Worst is not nil if no policy of the base keeps what is enforced. Model then offers all
+	// Losing is not nil if no policy of the base keeps what is enforced. Model then offers all
 	// choices.
 	Losing *LosingState
 
