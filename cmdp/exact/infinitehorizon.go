@@ -302,10 +302,7 @@ func (p *infiniteHorizon) collapse(ends, places *markov.EndComponents) *markov.Q
 // price finds values up to an error that is a part of aim. The last policy tells how large they are.
 func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error) {
 	tolerance, proved := p.tolerance, p.tolerance == 0 || p.certifies
-	size := 0.0
-	for i, x := range p.lastReturns {
-		size += math.Abs(dir[i] * x)
-	}
+	size := p.sizeOfReturns(dir)
 	if aim > 0 && size > 0 && p.usesSweeps {
 		const part, most = 0.3, 1e-2
 		tolerance = max(tolerance, min(part*aim/size, most))
@@ -358,6 +355,15 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 			tolerance, rough = p.tolerance, false
 		}
 	}
+}
+
+// sizeOfReturns is the size of what the last policy's returns in a direction are the sum of, 0 without one.
+func (p *infiniteHorizon) sizeOfReturns(dir []float64) float64 {
+	size := 0.0
+	for i, x := range p.lastReturns {
+		size += math.Abs(dir[i] * x)
+	}
+	return size
 }
 
 // liftPolicy returns the policy of a solver.

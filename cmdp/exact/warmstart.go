@@ -101,8 +101,8 @@ func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 		if left > aim/2 {
 			continue
 		}
-		// Returns of a point of a curve need not keep a limit.
-		rough := p.tolerance > 0 || p.certifies && aim > 1e-6*math.Abs(now)
+		// Returns of a point of a curve need not keep a limit. They may cancel out in the direction.
+		rough := p.tolerance > 0 || p.certifies && aim > 1e-6*p.sizeOfReturns(dir)
 		out, err = p.raised(ctx, z, dir, proved, rough)
 		if err != nil || math.IsInf(out.margin, 1) {
 			return out, false, err

@@ -3,8 +3,11 @@ package exact
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -61,5 +64,47 @@ func TestDirectionsShareValues(t *testing.T) {
 	}
 	if raised < asked*3/4 {
 		t.Errorf("%d of %d directions were raised", raised, asked)
+	}
+}
+
+// TestVisitsOfReturnsThatCancel raises values in a direction in which two returns of a million a step cancel out but
+// for a millionth. Visits to ten digits would miss the returns by more than the aim.
+func TestVisitsOfReturnsThatCancel(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	threshold.Stretch = 16 // sweeps go over all states
+	const large = 1e6
+	rng := rand.New(rand.NewPCG(5, 26))
+	m := grid{width: 7, height: 7, ahead: 0.8, slips: true, sure: 0.6}.model(t, rng)
+	k := *m.Kernel(0).Plain(2)
+	k.Returns = slices.Clone(k.Returns)
+	for c := range k.Choices() {
+		k.Returns[2*c] += large
+		k.Returns[2*c+1] -= large
+	}
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: m.StartStates(), Kernels: []cmdp.Kernel{k}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newInfiniteHorizon(m, 1, allRelevant(2), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.configure(nil, 0, true)
+	for n, share := range []float64{0.5, 0.5 + 1e-6, 0.5 + 2e-7, 0.5 + 4e-7, 0.5 + 7e-7} {
+		dir := []float64{share, 1 - share}
+		aim := 4e-5 * floats.Dot(dir, k.ReturnsOf(0, 2))
+		got, err := p.price(t.Context(), dir, aim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, _, err := p.returns(t.Context(), &markov.Rule{Actions: *got.policy}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range exact {
+			if missed := math.Abs(got.returns[i] - x); missed > aim {
+				t.Errorf("direction %d: return %d is %.15g: want %.15g to %g", n, i, got.returns[i], x, aim)
+			}
+		}
 	}
 }
