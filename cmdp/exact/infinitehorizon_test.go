@@ -264,3 +264,37 @@ func TestDiscountNearOne(t *testing.T) {
 		}
 	}
 }
+
+// TestRewardFarAway proves what a walk to a far reward is worth, on which the largest error of all states is far more
+// than what a discount leaves of it. A walk to and fro is one component, in which no bound takes a pass for each state.
+func TestRewardFarAway(t *testing.T) {
+	const states, start, gamma = 12_000, 10_800, 0.9999
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: gamma, Dim: 1,
+		Start: []cmdp.StartState{{State: start, Probability: 1}}}, states)
+	for s := range states {
+		for a, up := range []float64{0.4, 0.6} {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{0}, Next: []cmdp.Transition{
+				{Next: max(s-1, 0), Probability: 1 - up}, {Next: min(s+1, states-1), Probability: up}}}
+			if s == 0 {
+				row.Returns[0] = -1
+			}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A step down is discounted by the root of 0.4·γ·x² − x + 0.6·γ, and the last one is taken again and again.
+	down := (1 - math.Sqrt(1-4*gamma*gamma*0.4*0.6)) / (2 * gamma * 0.4)
+	want := -math.Pow(down, start) / (1 - gamma*(0.6+0.4*down))
+	r, err := exact.Solve(t.Context(), m, cmdp.Task{Cost: linear(t, box(t, m), []float64{1})}, exact.Options{})
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case r.Status != exact.Optimal || math.Abs(r.Objective-want) > 1e-9*math.Abs(want) || r.Bound > want*(1-1e-9):
+		t.Errorf("%v, %.12g, bound %.12g: want %.12g", r.Status, r.Objective, r.Bound, want)
+	}
+}

@@ -179,8 +179,9 @@ func (p *infiniteHorizon) lowerBound(dir, v, small []float64) (value, margin flo
 	}
 	if short > 0 {
 		short *= 1.001 / (1 - g)
-		if short > 1e-10*math.Abs(value) && isFinite(short) {
-			short = math.Min(short, p.accumulatedShortfall(dir, v, small))
+		enough := 1e-10 * math.Abs(value)
+		if short > enough && isFinite(short) {
+			short = math.Min(short, p.accumulatedShortfall(dir, v, small, enough))
 		}
 		margin += short
 	}
@@ -219,44 +220,46 @@ func (p *infiniteHorizon) shortfall(dir, v, small []float64, s, c int) float64 {
 
 // accumulatedShortfall bounds what discounted values lack from the start, under every policy. The largest lack of all
 // states, for ever, is far more than that where only states lack something that are rarely reached. The bounds of
-// states begin with the largest lack that can be reached from them, for ever, and stay bounds in every backup.
-func (p *infiniteHorizon) accumulatedShortfall(dir, v, small []float64) float64 {
+// states begin with the largest lack that can be reached from their component, for ever, and stay bounds in every
+// backup. Once that of the start is small enough, it is left at that.
+func (p *infiniteHorizon) accumulatedShortfall(dir, v, small []float64, enough float64) float64 {
 	const sweeps = 100
 	lacks, bound := make([]float64, p.k.Choices()), make([]float64, len(v))
-	backup := func(of func(s, c int) float64) (changed bool) {
-		for s := len(v) - 1; s >= 0; s-- {
-			most := 0.0
-			for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-				if p.graph.In[s] && p.graph.Allows(int32(c)) {
-					most = math.Max(most, of(s, c))
-				}
+	most := func(s int32, of func(c int) float64) (most float64) {
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			if p.graph.In[s] && p.graph.Allows(c) {
+				most = math.Max(most, of(int(c)))
 			}
-			changed = changed || most != bound[s]
-			bound[s] = most
-		}
-		return changed
-	}
-	backup(func(s, c int) float64 {
-		lacks[c] = 1.001 * p.shortfall(dir, v, small, s, c)
-		return lacks[c] / (1 - p.gamma)
-	})
-	reachable := func(s, c int) float64 {
-		most := bound[s]
-		next, _ := p.k.Row(c)
-		for _, n := range next {
-			most = math.Max(most, bound[n])
 		}
 		return most
 	}
-	for backup(reachable) {
-	}
-	for range sweeps {
-		backup(func(_, c int) float64 {
-			next, prob := p.k.Row(c)
-			return lacks[c] + p.gamma*expectation(next, prob, bound)
-		})
+	for i := range p.parts.Len() { // last ones first
+		reached := 0.0
+		for _, s := range p.parts.Part(i) {
+			reached = math.Max(reached, most(s, func(c int) float64 {
+				lacks[c] = 1.001 * p.shortfall(dir, v, small, int(s), c)
+				most := lacks[c] / (1 - p.gamma)
+				next, _ := p.k.Row(c)
+				for _, n := range next {
+					most = math.Max(most, bound[n])
+				}
+				return most
+			}))
+		}
+		for _, s := range p.parts.Part(i) {
+			bound[s] = reached
+		}
 	}
 	value, _ := startMean(p.m, bound)
+	for n := 0; n < sweeps && value > enough; n++ {
+		for s := int32(len(v)) - 1; s >= 0; s-- {
+			bound[s] = most(s, func(c int) float64 {
+				next, prob := p.k.Row(c)
+				return lacks[c] + p.gamma*expectation(next, prob, bound)
+			})
+		}
+		value, _ = startMean(p.m, bound)
+	}
 	return 1.001 * value
 }
 
