@@ -11,6 +11,10 @@ import (
 // a bound is left open.
 const mostRational = 40
 
+// mostRationalWork bounds the square of the states of a component times the bits of the values that it begins with:
+// these grow from one component to the next.
+const mostRationalWork = 1 << 23
+
 // nearOneDiscount is the discount from which on rounding is magnified too much. Models of up to
 // mostNearOneStates states are worth the time then.
 const (
@@ -20,17 +24,21 @@ const (
 
 // rationalValues improves the policy of a direction in rational arithmetic until no choice is better, and returns
 // the values of the states of its quotient, which are at most all of their backups. It returns nil if a policy
-// would go on for ever or a component is too large.
+// would go on for ever, or a component or the values before it are too large.
 func (p *infiniteHorizon) rationalValues(z *markov.LeastTotal, dir []*big.Rat) []*big.Rat {
 	q := z.Quotient
 	v := make([]*big.Rat, q.Rest+1)
 	v[q.Rest] = new(big.Rat)
-	before := slices.Clone(z.Policy)
+	before, bits := slices.Clone(z.Policy), 0
 	for i := range len(q.Component) - 1 {
 		lo, hi := q.Component[i], q.Component[i+1]
-		if hi-lo > mostRational || !p.rationalIteration(z, dir, v, lo, hi) {
+		n := int(hi - lo)
+		if n > mostRational || n*n*bits > mostRationalWork || !p.rationalIteration(z, dir, v, lo, hi) {
 			copy(z.Policy, before)
 			return nil
+		}
+		for _, x := range v[lo:hi] {
+			bits = max(bits, x.Denom().BitLen())
 		}
 	}
 	return v
