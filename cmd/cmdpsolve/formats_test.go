@@ -652,3 +652,22 @@ func TestErrorsOfReturns(t *testing.T) {
 		}
 	}
 }
+
+// TestTablesWithHoles: a chance whose limit is swept through 0 is no return there, and policies that never draw may be
+// best by no weights. Tables have holes in these places.
+func TestTablesWithHoles(t *testing.T) {
+	for _, c := range []struct{ args, row string }{
+		{"plan ../../docs/examples/depot.yaml --sweep P(short_>_0)=0:0.1:0.05", "0,16,16,0,,\n"},
+		{"front inventory --over -shortage,-cost --deterministic", ",,,1\n"},
+	} {
+		args := strings.Fields(c.args)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "_", " ")
+		}
+		var out, errs strings.Builder
+		status := run(t.Context(), append(args, "--format", "csv"), &out, &errs)
+		if status != 0 || !strings.Contains(out.String(), c.row) {
+			t.Errorf("%s: exit status %d\n%s%s\nwant a row that ends in %q", c.args, status, out.String(), errs.String(), c.row)
+		}
+	}
+}

@@ -167,6 +167,9 @@ func (rep *frontReport) pointTable() *report.Table {
 	t.Head("vertex")
 	for _, q := range rep.Points {
 		row := append(report.Cells(q.Returns.Values), report.Cells(q.Weights.Values)...)
+		for len(row) < len(t.Columns)-1 { // policies that never draw may be best by no weights
+			row = append(row, report.NaN)
+		}
 		t.Add(append(row, map[bool]int{true: 1}[q.Vertex])...)
 	}
 	return t

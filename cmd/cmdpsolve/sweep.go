@@ -277,9 +277,11 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 		} else {
 			row = append(row, one.Status)
 		}
-		for i, x := range one.Returns.Values[:len(shown)] {
-			if kept {
-				row = append(row, report.Nonzero(x, scale[i]))
+		for i, name := range shown {
+			// A chance that is limited to 0 or 1 is no return: its limit holds in every episode.
+			j := slices.Index(one.Returns.Names, name)
+			if kept && j >= 0 {
+				row = append(row, report.Nonzero(one.Returns.Values[j], scale[i]))
 			} else {
 				row = append(row, report.NaN)
 			}
