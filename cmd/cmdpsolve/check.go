@@ -175,6 +175,9 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	switch {
 	case d.Upper == 0:
 		rep.Feasible = &yes
+	case d.Lower > 0 && p.Rounded():
+		rep.GapLower = 0
+		return rep, nil
 	case d.Lower > 0:
 		rep.Feasible = &no
 		rep.Certificate = p.newCertificate(d.Direction, d.Support, d.Support+d.Lower, d.Upper)

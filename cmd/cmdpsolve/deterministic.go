@@ -60,6 +60,9 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		}
 	}
 	r.Status, r.Iterations = found.Status, found.Iterations
+	if p.Rounded() {
+		r = *p.Unproved(&r)
+	}
 	if found.Policy != nil && p.Model.Means() {
 		r.Branches, err = exact.Branches(ctx, p.Model, []cmdp.Policy{found.Policy}, []float64{1})
 		if err != nil {

@@ -98,7 +98,7 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 	switch {
 	case !c.distribution:
 		return d, nil
-	case r.Status != exact.Optimal:
+	case r.Status != exact.Optimal && !p.keepsRounded(r):
 		c.say("no distribution is shown: no policy is known that is optimal")
 		return d, nil
 	}

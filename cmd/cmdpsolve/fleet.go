@@ -95,7 +95,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 		d.Safety = newSafetyReport(p, safe)
 	}
 	files := c.writeFleet(p, d, plan)
-	undecided := c.undecided(plan.Result)
+	undecided := c.undecided(p, plan.Result)
 	if plan.Status != exact.Undecided {
 		undecided = verdict(plan.Status, c.iterations)
 	}

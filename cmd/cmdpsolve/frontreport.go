@@ -128,7 +128,7 @@ func (rep *frontReport) report(p *loaded) *report.Report {
 	heading[1] = p.sizeWith(rep.shown)
 	return &report.Report{Data: rep, Sections: []report.Section{
 		heading,
-		rep.vertexTable(p), append(rep.notes(p), p.Notes...),
+		rep.vertexTable(p), append(rep.notes(p), p.notes()...),
 		report.Only(rep.pointTable(), report.CSV),
 	}}
 }

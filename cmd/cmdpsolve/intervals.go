@@ -317,6 +317,9 @@ func (o *planOptions) solveRobust(
 	if err != nil {
 		return nil, nil, p.overSet(err)
 	}
+	if p.Rounded() && r.Status == robust.Infeasible {
+		r.Status, r.Certificate = robust.Undecided, nil
+	}
 	return r, set, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -132,7 +133,7 @@ func (p *loaded) thresholds() []thresholdReport {
 
 // memoryNotes explains what is remembered and what constraints on episodes came to.
 func (p *loaded) memoryNotes() report.Note {
-	notes := slices.Clone(report.Note(p.Notes))
+	notes := p.notes()
 	for _, t := range p.thresholds() {
 		notes = append(notes, fmt.Sprintf("The %s is asked for with the threshold %s, the best of %d.", t.Constraint,
 			report.Short(t.Threshold), t.Tried))
@@ -145,6 +146,29 @@ func (p *loaded) memoryNotes() report.Note {
 		notes = append(notes, "A policy remembers: "+strings.Join(parts, "; ")+".")
 	}
 	return notes
+}
+
+// notes says what limits on episodes came to, and what rounded totals are worth.
+func (p *loaded) notes() report.Note {
+	notes := slices.Clone(report.Note(p.Notes))
+	if p.Rounded() {
+		notes = append(notes, p.roundedNote())
+	}
+	return notes
+}
+
+// keepsRounded reports whether an answer is the best policy with rounded totals, with a wider gap than was asked for.
+func (p *loaded) keepsRounded(r *exact.Result) bool {
+	return p.Rounded() && r.Status == exact.Stopped && (r.Policy != nil || r.Mixture != nil)
+}
+
+// roundedNote says what an answer with rounded totals is worth.
+func (p *loaded) roundedNote() string {
+	const others = "Totals are rounded (see --resolution): what is said of other policies is about rounded totals"
+	if p.Uncertain() {
+		return others + "."
+	}
+	return others + ", but for bound, gap and status of a plan, which are about exact ones."
 }
 
 // fewValues lists values, the first and last of many.

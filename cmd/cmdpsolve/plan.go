@@ -219,6 +219,8 @@ func (c *planCommand) check() error {
 		return usage("--budget %v: want a time above 0", c.budget)
 	case c.budget > 0 && (c.deterministic || logged || swept):
 		return usage("--budget goes with none of --deterministic, --log and --sweep")
+	case c.secondOpinion && c.resolution > 0:
+		return usage("--second-opinion goes not with --resolution")
 	case c.secondOpinion:
 		return glpkBuilt("--second-opinion")
 	}
@@ -340,7 +342,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	d := p.planData(r, time.Since(begin))
 	d.Conflict = clash
 	d.SecondOpinion = p.compared(opinion, r)
-	return c.conclude(ctx, p, d, r, c.undecided(r))
+	return c.conclude(ctx, p, d, r, c.undecided(p, r))
 }
 
 // conflict returns the limits that are in conflict, none if there is no time to find them.

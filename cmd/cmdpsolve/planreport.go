@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -169,7 +170,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	if r.Status == exact.Stopped && r.Policy == nil && r.Mixture == nil {
 		d.Objective, d.Gap = report.NaN, report.NaN
 	}
-	if r.Status == exact.Stopped && math.IsInf(r.Bound, -1) {
+	if (r.Status == exact.Stopped || p.Rounded()) && math.IsInf(r.Bound, -1) && r.Status != exact.Unbounded {
 		d.Bound, d.Gap = report.NaN, report.NaN
 	}
 	if r.Status == exact.Unbounded {
@@ -316,8 +317,11 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	case d.Return != "":
 		return append(notes, fmt.Sprintf("The goal has no bound: while all limits are kept, %s grows for as long as "+
 			"the policy goes on, and it need never stop.", d.Return))
+	case d.Status == exact.Infeasible.String() && p.Rounded():
+		return append(notes, "No policy keeps every limit, whichever way totals are rounded: the returns above are the "+
+			"nearest with these.")
 	case d.Status == exact.Stopped.String():
-		return append(notes, d.stoppedNote())
+		return append(notes, d.stoppedNote(p.Rounded()))
 	case d.Status != exact.Optimal.String():
 		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:
@@ -359,15 +363,19 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 }
 
 // stoppedNote says what an answer is worth for which there was no more time.
-func (d *planReport) stoppedNote() string {
+func (d *planReport) stoppedNote(rounded bool) string {
+	over := "The time was over"
+	if rounded {
+		over = "Totals are rounded"
+	}
 	switch {
 	case d.Objective != d.Objective:
 		return "The time was over before a policy was found that keeps every limit, or a proof that there is none."
 	case d.Gap != d.Gap:
-		return "The time was over: the policy keeps every limit, and how far its objective is from the optimum is not known."
+		return over + ": the policy keeps every limit, and how far its objective is from the optimum is not known."
 	}
-	return fmt.Sprintf("The time was over: the policy keeps every limit, and its objective is at most %s from the "+
-		"optimum, which is certified.", report.Short(d.Gap))
+	return fmt.Sprintf("%s: the policy keeps every limit, and its objective is at most %s from the optimum, which is "+
+		"certified.", over, report.Short(d.Gap))
 }
 
 // explain says what a certificate proves.
@@ -424,12 +432,14 @@ func certified(low, up report.Number) string {
 }
 
 // undecided says what stopped the solver.
-func (c *planCommand) undecided(r *exact.Result) error {
+func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
 	const what = "undecided: neither an optimum within the gap nor a proof that there is none was found.\n"
 	after := "after " + count(r.Iterations, "value iteration")
 	switch {
 	case r.Iterations >= c.iterations:
 		return failed(fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after))
+	case p.Rounded():
+		return failed(errors.New(what + "Totals are rounded: a finer grid may tell (see --resolution)"))
 	case r.Violation > r.Tolerance:
 		return failed(fmt.Errorf(what+
 			"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation)))

@@ -90,7 +90,7 @@ func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Resul
 	switch {
 	case !o.show:
 		return nil, nil
-	case r.Status != exact.Optimal && r.Status != exact.Unbounded:
+	case r.Status != exact.Optimal && r.Status != exact.Unbounded && !p.keepsRounded(r):
 		return []report.Section{report.Note{"No policy is shown: none is known to be what is wanted."}}, nil
 	}
 	components, lines := r.Mixture, []policyLine(nil)

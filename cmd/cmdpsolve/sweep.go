@@ -136,6 +136,11 @@ type sweptReport struct {
 	planReport
 }
 
+// keeps reports whether there is a policy that keeps every limit: with rounded totals one need not be the best.
+func (r *sweptReport) keeps() bool {
+	return r.Status == exact.Optimal.String() || r.Status == exact.Stopped.String()
+}
+
 // planSweep plans for every value, each plan starting from the policies of those before.
 func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	switch {
@@ -213,7 +218,7 @@ func (c *planCommand) addSwept(p *loaded, s *query.Swept, took time.Duration, re
 	one := &sweptReport{Limits: report.Numbers(s.Values), Prices: report.Numbers(s.Prices),
 		planReport: *q.planData(s.Result, took)}
 	rep.Plans = append(rep.Plans, one)
-	if c.sweep.policies == "" || s.Result.Status != exact.Optimal {
+	if c.sweep.policies == "" || s.Result.Status != exact.Optimal && s.Result.Status != exact.Stopped {
 		return nil
 	}
 	one.Policy = numberedPolicy(c.sweep.policies, "plan", len(rep.Plans), c.sweep.over.plans())
@@ -271,7 +276,7 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 	scale, iterations := p.Scale(), 0
 	for _, one := range rep.Plans {
 		iterations += one.Iterations
-		row, kept := report.Cells(one.Limits), one.Status == exact.Optimal.String()
+		row, kept := report.Cells(one.Limits), one.keeps()
 		if kept {
 			row = append(row, one.Objective)
 		} else {
@@ -289,6 +294,10 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 		t.Add(append(row, report.Cells(one.Prices)...)...)
 	}
 	notes := report.Note{"The price of a limit is how much the optimum improves for each unit by which it is relaxed."}
+	if p.Rounded() {
+		notes = append(notes, p.roundedNote(), "The objectives are those of policies that keep the limits; JSON has the "+
+			"bounds.")
+	}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.headed(rep.Wanted, fmt.Sprintf("%s, %s, %.3g s", count(len(rep.Plans), "plan"),
 			count(iterations, "value iteration"), rep.Seconds)),
@@ -308,7 +317,7 @@ func (rep *sweepReport) figure(title string) *chart.Figure {
 	}
 	of := map[string]int{}
 	for _, one := range rep.Plans {
-		if one.Status != exact.Optimal.String() {
+		if !one.keeps() {
 			continue
 		}
 		var others []string

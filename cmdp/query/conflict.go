@@ -26,10 +26,13 @@ type Clash struct {
 }
 
 // Conflict returns a smallest set of limits of a query with one player that are in conflict. It returns nil if
-// none is proved. With limits on the mean of the worst episodes a set is in conflict if no thresholds of these
-// do. Limits of every episode have taken choices away from the model. To count among the others they
-// become limits on chances, and all choices are offered again.
+// none is proved, as where totals are rounded. With limits on the mean of the worst episodes a set is in conflict if
+// no thresholds of these do. Limits of every episode have taken choices away from the model. To count among the others
+// they become limits on chances, and all choices are offered again.
 func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, error) {
+	if q.Rounded() {
+		return nil, nil
+	}
 	q, err := q.softened(ctx)
 	if err != nil {
 		return nil, err

@@ -51,12 +51,14 @@ func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declare
 		f.Types = append(f.Types, t)
 		f.Members = append(f.Members, q)
 	}
+	rounded := slices.ContainsFunc(f.Members, (*Query).Rounded)
 	var err error
 	f.planner, err = fleet.NewPlanner(f.Fleet, opts.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &compiled{declared: declared, of: p, fleet: f, totals: make(map[tail]func(bound float64) []float64)}
+	c := &compiled{declared: declared, of: p, fleet: f, inexact: rounded,
+		totals: make(map[tail]func(bound float64) []float64)}
 	c.planner = sync.OnceValues(func() (*exact.Planner, error) { return f.planner.Exact(), nil })
 	returns := slices.Clone(p.Returns)
 	for _, i := range f.EachStep {
@@ -175,9 +177,13 @@ func atSteps(number int, c *problem.Constraint, horizon int) (limits []*Limit, e
 }
 
 // SolveFleet plans for a query about a fleet. It starts from the policies that were found for queries of the
-// same fleet.
+// same fleet. Where totals are rounded, nothing is claimed of all policies, see [Query.Solve].
 func (q *Query) SolveFleet(ctx context.Context, opts exact.Options) (*fleet.Plan, error) {
-	return q.Fleet().planner.Solve(ctx, q.Task, opts)
+	plan, err := q.Fleet().planner.Solve(ctx, q.Task, opts)
+	if err == nil && q.Rounded() {
+		plan.Result = q.Unproved(plan.Result)
+	}
+	return plan, err
 }
 
 // Fleet returns what a problem of many agents compiles to, nil for any other.

@@ -24,7 +24,11 @@ func (q *Query) SolveFleetSafely(ctx context.Context, probability float64, seed 
 		limits = append(limits, fleet.Limit{Return: ret, Step: step, AtLeast: l.AtLeast, Bound: l.Bound})
 	}
 	task := func(limits []fleet.Limit) (cmdp.Task, error) { return f.planner.Task(ctx, q.Task.Cost, limits) }
-	return f.planner.SolveSafely(ctx, limits, task, probability, seed, opts)
+	safe, err := f.planner.SolveSafely(ctx, limits, task, probability, seed, opts)
+	if err == nil && q.Rounded() {
+		safe.Plan.Result, safe.Without.Result = q.Unproved(safe.Plan.Result), q.Unproved(safe.Without.Result)
+	}
+	return safe, err
 }
 
 // ReadShares returns what a file says that the agents of type number k play. The weights of its policies are

@@ -113,7 +113,7 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 	f.sort()
 	f.Status = exact.Optimal
 	switch {
-	case !complete:
+	case !complete || q.Rounded() && len(points) == 0:
 		f.Status = exact.Undecided
 	case len(points) == 0:
 		f.Status = exact.Infeasible
@@ -145,7 +145,11 @@ func (q *Query) Curve(ctx context.Context, over []Objective, opts exact.FrontOpt
 	}
 	task := q.Task
 	task.Cost = nil
-	return planner.Front(ctx, task, opts)
+	r, err := planner.Front(ctx, task, opts)
+	if err == nil && q.Rounded() && r.Status == exact.Infeasible {
+		r.Status, r.Certificate = exact.Undecided, nil
+	}
+	return r, err
 }
 
 // Directions returns the objectives as vectors c, c·V being what is to be small.

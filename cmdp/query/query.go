@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -52,6 +53,8 @@ type Options struct {
 	Bytes, Generate int
 	// Soft offers every choice. What has to hold in every episode is then a limit on the chance of breaking it.
 	Soft bool
+
+	relaxed bool // totals are rounded to the side that no limit keeps for certain
 }
 
 // New compiles a problem. It is an error, wrapping [geometry.ErrEmpty], if limits contradict each other, or if a
@@ -77,7 +80,14 @@ func (q *Query) At(ctx context.Context, thresholds []float64) (*Query, error) {
 func (q *Query) Planner() (*exact.Planner, error) { return q.compiled.planner() }
 
 // Solve plans for a query with one player. It starts from the policies that were found for queries of the same model.
+// Where totals are rounded, the policy is that of the rounded problem, and bound, gap and status are about all policies
+// of the exact one: the answer is Stopped where the gap is wider than was asked for, and Undecided where only rounded
+// totals prove that no policy keeps the limits. An Infeasible answer then has no certificate.
 func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, error) {
+	begin := time.Now()
+	if q.Rounded() {
+		opts.Early = nil
+	}
 	planner, err := q.Planner()
 	if err != nil {
 		return nil, err
@@ -86,7 +96,11 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 	if err != nil {
 		return nil, err
 	}
-	return q.elsewhere.widen(r), nil
+	r = q.elsewhere.widen(r)
+	if !q.Rounded() {
+		return r, nil
+	}
+	return q.settle(ctx, r, opts, begin)
 }
 
 // SecondOpinion asks GLPK about the explicit program of a query, see [exact.SecondOpinion]; of a fleet it is

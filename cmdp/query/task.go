@@ -26,9 +26,10 @@ func (q *Query) place() error {
 		if i < 0 {
 			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", l.Constraint)
 		}
-		// Of a total that is rounded, a limit is about the bound that keeps it for certain.
+		// Of a total that is rounded, a limit is about the bound that keeps it for certain, or in a relaxed question
+		// about the other one.
 		side := upperBound
-		if l.expected.atLeast {
+		if l.expected.atLeast != q.options.relaxed {
 			side = lowerBound
 		}
 		if j := slices.Index(q.Returns, l.expected.name+side); j >= 0 {

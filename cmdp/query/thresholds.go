@@ -131,11 +131,11 @@ func (b *bounds) note(r *exact.Result) {
 // widen returns an answer with a bound for all thresholds. An optimum is undecided where one that was left open may
 // have a better one.
 func (b *bounds) widen(r *exact.Result) *exact.Result {
-	if b == nil || r.Status != exact.Optimal || b.all >= r.Bound {
+	if b == nil || !keepsLimits(r) || r.Status == exact.Unbounded || b.all >= r.Bound {
 		return r
 	}
 	whole := *r
-	if b.open < r.Bound-r.Gap {
+	if r.Status == exact.Optimal && b.open < r.Bound-r.Gap {
 		whole.Status = exact.Undecided
 	}
 	whole.Bound = b.all
@@ -146,8 +146,7 @@ func (b *bounds) widen(r *exact.Result) *exact.Result {
 // better reports whether an answer is better than another: a policy that keeps all limits before none, and an
 // open question before a proof that there is none.
 func better(r, than *exact.Result) bool {
-	keeps := r.Status == exact.Optimal || r.Status == exact.Unbounded
-	kept := than.Status == exact.Optimal || than.Status == exact.Unbounded
+	keeps, kept := keepsLimits(r), keepsLimits(than)
 	never, none := r.Status == exact.Infeasible, than.Status == exact.Infeasible
 	switch {
 	case keeps != kept:
@@ -156,10 +155,18 @@ func better(r, than *exact.Result) bool {
 		return none
 	case !keeps:
 		return r.Violation < than.Violation
-	case r.Status != than.Status:
+	case (r.Status == exact.Unbounded) != (than.Status == exact.Unbounded):
 		return r.Status == exact.Unbounded
+	case than.Status == exact.Stopped: // its gap may be wide
+		return r.Objective < than.Objective
 	}
 	return r.Objective < than.Objective-than.Gap
+}
+
+// keepsLimits reports whether an answer has a policy that keeps all limits.
+func keepsLimits(r *exact.Result) bool {
+	return r.Status == exact.Optimal || r.Status == exact.Unbounded ||
+		r.Status == exact.Stopped && (r.Policy != nil || r.Mixture != nil)
 }
 
 // Beyond reports whether a threshold of the worst episodes is beyond the bound of their mean. No policy can do

@@ -30,6 +30,7 @@ type unfolding struct {
 	coordinate map[string]int // of a return
 	wanted     []wanted
 	rounded    []bool // of each return with rounded costs on the way: more of it is better
+	inexact    bool   // some totals are rounded
 	limits     []*Limit
 	totals     map[tail]func(bound float64) []float64
 	notes      []string
@@ -59,6 +60,7 @@ type compiled struct {
 	soft     bool
 	wanted   []wanted // before some of it was made soft
 	rounded  []bool   // see unfolding
+	inexact  bool     // see unfolding
 	totals   map[tail]func(bound float64) []float64
 	notes    []string
 	ranges   ranges
@@ -72,6 +74,7 @@ type family struct {
 	opts     Options
 
 	mu     sync.Mutex
+	free   *family // of the questions with totals rounded to the other side, see Query.settle
 	kept   []*compiled
 	stored int // transitions of all of them
 }
@@ -175,7 +178,11 @@ func compile(p *problem.Problem, opts Options, declared int) (*compiled, *unfold
 	}
 	// No policy keeps in every episode what it should. The least probability of failing, which is to be 0,
 	// proves it.
-	note := "Starting in " + p.StateName(worst.State) + ", every policy may come to break " + enforced(u.limits) + "."
+	note := "Starting in " + p.StateName(worst.State) + ", every policy may come to break " + enforced(u.limits)
+	if u.inexact {
+		note += " as totals are rounded"
+	}
+	note += "."
 	soft, err := unfold(p, opts, nil, true)
 	if err != nil {
 		return nil, nil, err
@@ -280,6 +287,7 @@ func (u *unfolding) build(c *compiled) error {
 	if p.Model.Horizon() == 0 && p.Model.Discount() == 1 {
 		u.spec.Means = means
 	}
+	c.inexact = u.inexact
 	product, err := monitor.New(u.spec)
 	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
 		return large
@@ -374,8 +382,8 @@ func (u *unfolding) spending(reach *monitor.Reach) error {
 		}
 		return err
 	}
-	large := u.large(name)
-	u.rounded = append(u.rounded, large)
+	large := u.large(name) != u.opts.relaxed
+	u.rounded, u.inexact = append(u.rounded, large), true
 	for _, side := range []struct {
 		how   monitor.Rounding
 		bound string
@@ -580,7 +588,7 @@ func (u *unfolding) rounding(of string, large bool) monitor.Rounding {
 	switch r := u.opts.Resolution; {
 	case r == 0 || err == nil && exact.Unit() >= r:
 		return monitor.Exact
-	case large:
+	case large != u.opts.relaxed:
 		return monitor.Down
 	}
 	return monitor.Up
@@ -614,7 +622,7 @@ func (u *unfolding) spend() error {
 		}
 		roundings := []monitor.Rounding{monitor.Exact}
 		if u.rounding(first.of, false) != monitor.Exact {
-			roundings = []monitor.Rounding{monitor.Up, monitor.Down}
+			roundings, u.inexact = []monitor.Rounding{monitor.Up, monitor.Down}, true
 		}
 		for _, r := range roundings {
 			if err := u.spendRounded(all, r); err != nil {
@@ -631,12 +639,12 @@ func (u *unfolding) spendRounded(all []wanted, r monitor.Rounding) error {
 	enforced := false
 	for _, w := range all {
 		// A shortfall is small where the total is large.
-		safe := r == monitor.Exact || (w.large || w.limit.Kind == monitor.Shortfall) == (r == monitor.Down)
+		down := (w.large || w.limit.Kind == monitor.Shortfall) != u.opts.relaxed
 		switch {
-		case safe:
+		case r == monitor.Exact || down == (r == monitor.Down):
 			limits, names = append(limits, w.limit), append(names, w.name)
 			enforced = enforced || w.limit.Enforced
-		case w.name != "" && w.large:
+		case w.name != "" && w.large != u.opts.relaxed:
 			limits, names = append(limits, w.limit), append(names, w.name+upperBound)
 		case w.name != "":
 			limits, names = append(limits, w.limit), append(names, w.name+lowerBound)
