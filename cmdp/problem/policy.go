@@ -28,6 +28,8 @@ type FilePolicy struct {
 type stepTable struct {
 	probs []float64 // of each choice; NaN where the file says nothing
 	line  []int32   // of the first row of each state, 0 if there is none
+	// barred are rows, by state, with actions that the problem offers and its product with monitors does not.
+	barred map[int32][]namedRow
 }
 
 // A namedRow is a row without a step, whose action may have another number at each.
@@ -79,7 +81,7 @@ func (f *FilePolicy) bad(line int, format string, args ...any) {
 func (f *FilePolicy) newTable(h int) *stepTable {
 	states := f.of.states()
 	_, choices := f.of.span(h, states-1)
-	t := &stepTable{probs: make([]float64, choices), line: make([]int32, states)}
+	t := &stepTable{make([]float64, choices), make([]int32, states), make(map[int32][]namedRow)}
 	for c := range t.probs {
 		t.probs[c] = math.NaN()
 	}
@@ -157,38 +159,43 @@ func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 	s := int(r.state)
 	first, end := f.of.span(h, s)
-	at := atStep(h, named)
-	for c := first; c < end; c++ {
-		if f.of.ActionName(h, s, c-first) != r.action {
-			continue
-		}
-		if !math.IsNaN(t.probs[c]) {
-			f.bad(r.line, "state %s, action %s%s is given twice", f.of.StateName(s), r.action, at)
-			f.doubtful[r.state] = true
-		}
-		t.probs[c] = r.probability
-		if t.line[s] == 0 {
-			t.line[s] = int32(r.line)
-		}
+	a, twice := f.of.find(h, s, r.action), false
+	switch {
+	case a >= 0:
+		twice = !math.IsNaN(t.probs[first+a])
+		t.probs[first+a] = r.probability
+	case f.of.Product.Restricted() && first == end:
+		return // all is lost there, and nothing leads there
+	case f.of.Product.Restricted() && f.of.of.Process().find(h, f.of.Declared(s), r.action) >= 0:
+		twice = slices.ContainsFunc(t.barred[r.state], func(b namedRow) bool { return b.action == r.action })
+		t.barred[r.state] = append(t.barred[r.state], r)
+	default:
+		f.doubtful[r.state] = true
+		f.notOffered(h, r, named, "")
 		return
 	}
-	why := ""
-	if f.of.Product.Restricted() {
-		if first == end {
-			return // all is lost there, and nothing leads there
-		}
-		why = ", or it is one after which a limit with always may be broken"
+	if twice {
+		f.bad(r.line, "state %s, action %s%s is given twice", f.of.StateName(s), r.action, atStep(h, named))
+		f.doubtful[r.state] = true
 	}
-	f.doubtful[r.state] = true
-	var offers []string
-	for a := range end - first {
-		offers = append(offers, f.of.ActionName(h, s, a))
+	if t.line[s] == 0 {
+		t.line[s] = int32(r.line)
 	}
-	want := orWant(r.action, offers)
-	if offers == nil {
-		want = ": it rests"
+}
+
+// notOffered says that the state of a row does not offer its action at step h, and why.
+func (f *FilePolicy) notOffered(h int, r namedRow, named bool, why string) {
+	s := int(r.state)
+	first, end := f.of.span(h, s)
+	offers := make([]string, end-first)
+	for a := range offers {
+		offers[a] = f.of.ActionName(h, s, a)
 	}
-	f.bad(r.line, "state %s offers no action %q%s%s%s", f.of.StateName(s), r.action, at, why, want)
+	want := ": it rests"
+	if len(offers) > 0 {
+		want = orWant(r.action, offers)
+	}
+	f.bad(r.line, "state %s offers no action %q%s%s%s", f.of.StateName(s), r.action, atStep(h, named), why, want)
 }
 
 // atStep names a step in a message, if it is to be named.
@@ -225,6 +232,9 @@ func (f *FilePolicy) fill() {
 				own.line[s] = shared.line[s]
 				first, end := f.of.span(h, s)
 				copy(own.probs[first:end], shared.probs[first:end])
+				if barred := shared.barred[int32(s)]; barred != nil {
+					own.barred[int32(s)] = barred
+				}
 			}
 		}
 	}
@@ -244,6 +254,9 @@ func (f *FilePolicy) checkSums(t *stepTable, h int, named bool) {
 			}
 			sum += t.probs[c]
 		}
+		for _, r := range t.barred[int32(s)] {
+			sum += r.probability
+		}
 		if math.Abs(sum-1) > cmdp.ProbabilityTolerance && !f.doubtful[int32(s)] {
 			f.bad(int(line), "state %s%s: the probabilities sum to %.12g: want 1", f.of.StateName(s), atStep(h, named),
 				sum)
@@ -251,7 +264,8 @@ func (f *FilePolicy) checkSums(t *stepTable, h int, named bool) {
 	}
 }
 
-// reach looks for states without rows that the policy reaches.
+// reach looks for states that the policy reaches without rows, or with rows that are barred there. Where barred
+// rows are not reached, what the policy does does not matter: the first action that is offered takes their place.
 func (f *FilePolicy) reach() {
 	m := f.of.Model
 	now := make([]bool, m.States())
@@ -279,6 +293,15 @@ func (f *FilePolicy) reach() {
 		}
 		now, queue = next, then
 	}
+	for h, t := range f.steps {
+		for s, barred := range t.barred {
+			first, _ := f.of.span(h, int(s))
+			for _, r := range barred {
+				t.probs[first] += r.probability
+			}
+		}
+		t.barred = nil // steps may share the table
+	}
 }
 
 // successors calls visit with the states that the policy reaches from s.
@@ -295,6 +318,12 @@ func (f *FilePolicy) successors(rows *cmdp.Rows, h int, s int32, visit func(int3
 			atStep(h, f.of.Model.Horizon() > 0))
 		return
 	}
+	for _, r := range t.barred[s] {
+		if r.probability > 0 {
+			f.notOffered(h, r, f.of.Model.Horizon() > 0, ": a limit with always may be broken after it")
+		}
+	}
+	delete(t.barred, s) // said once
 	for c := first; c < end; c++ {
 		if !(t.probs[c] > 0) {
 			continue

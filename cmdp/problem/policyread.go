@@ -17,9 +17,9 @@ import (
 // ReadPolicy reads a policy for a process from a file, CSV, JSON or .npz by the ending of its name, and
 // checks all of it. Rows without a step hold at every step that has no rows of its own for the
 // state. Every state that the policy reaches needs rows; where it comes in a simulator is not known
-// before it is played, see [FilePolicy.Known]. Rows of other states have no effect. A
-// file that draws one of several components at the start is refused, see [ReadComponents]. What
-// is wrong with the file is returned as [Errors].
+// before it is played, see [FilePolicy.Known]. Rows of other states have no effect, also where they
+// name an action that a limit with always takes away. A file that draws one of several components
+// at the start is refused, see [ReadComponents]. What is wrong with the file is returned as [Errors].
 func ReadPolicy(path string, of *Process) (*FilePolicy, error) {
 	all, err := ReadComponents(path, of)
 	if err != nil {

@@ -106,6 +106,17 @@ func (x *Process) ActionName(h, s, a int) string {
 	return x.of.ActionName(h, x.Declared(s), of)
 }
 
+// find returns the number of the action of state s at step h that has a name, −1 if the state does not offer it.
+func (x *Process) find(h, s int, action string) int {
+	first, end := x.span(h, s)
+	for a := range end - first {
+		if x.ActionName(h, s, a) == action {
+			return a
+		}
+	}
+	return -1
+}
+
 // IntervalsAt says where the intervals of action a of state s at the first step stand, as in "line 3" or "line 3 of
 // rows.yaml"; "" if they do not stand in a text.
 func (x *Process) IntervalsAt(s, a int) string {

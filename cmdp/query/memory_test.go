@@ -388,6 +388,136 @@ func checkPolicyFile(t *testing.T, p *Query, r *exact.Result) {
 	}
 }
 
+// A spender is a problem of four steps and three states in which use may not exceed 3, with a policy whose rows
+// name no memory. Action 0 idles; action 1 gains 1 and has two outcomes, as likely as each other.
+type spender struct {
+	text, file string
+	to, use    [3][2]int     // of the outcomes
+	spends     [4][3]float64 // the probability of action 1
+	line       [4][3]int     // of its row
+}
+
+func drawSpender(rng *rand.Rand) *spender {
+	p := &spender{file: "step,state,action,probability\n"}
+	p.text = "format: cmdp/1\nhorizon: 4\nstates: 3\nstart: 0\nreturns: [gain, use]\ngoal: {maximize: gain}\n" +
+		"constraints: [{return: use, at_most: 3, always: true}]\ntransitions:\n"
+	line := 1
+	for s := range p.to {
+		for i := range 2 {
+			p.to[s][i], p.use[s][i] = rng.IntN(3), rng.IntN(3)
+		}
+		p.text += fmt.Sprintf("  - {state: %d, action: 0, next: {%d: 1}}\n  - {state: %d, action: 1, outcomes: "+
+			"[{probability: 0.5, next: %d, returns: [1, %d]}, {probability: 0.5, next: %d, returns: [1, %d]}]}\n",
+			s, s, s, p.to[s][0], p.use[s][0], p.to[s][1], p.use[s][1])
+		always := rng.IntN(3) == 0 // one row for every step
+		for h := range p.line {
+			if always && h > 0 {
+				p.spends[h][s], p.line[h][s] = p.spends[0][s], p.line[0][s]
+				continue
+			}
+			step := fmt.Sprint(h + 1)
+			if always {
+				step = ""
+			}
+			line += 2
+			q := float64(rng.IntN(3)) / 2
+			p.spends[h][s], p.line[h][s] = q, line
+			p.file += fmt.Sprintf("%s,%d,0,%g\n%s,%d,1,%g\n", step, s, 1-q, step, s, q)
+		}
+	}
+	return p
+}
+
+// follow returns what the policy gains and where it may come to break the limit, with the step and without.
+func (p *spender) follow() (gain float64, steps, places map[string]bool) {
+	now := map[[2]int]float64{{0, 0}: 1} // of state and use
+	steps, places = make(map[string]bool), make(map[string]bool)
+	for h := range p.spends {
+		next := make(map[[2]int]float64)
+		for at, x := range now {
+			s, q := at[0], p.spends[h][at[0]]
+			if q < 1 {
+				next[at] += x * (1 - q)
+			}
+			switch {
+			case q == 0:
+			case at[1]+max(p.use[s][0], p.use[s][1]) > 3:
+				place := fmt.Sprintf("policy.csv:%d: state %d (%d) offers no action \"1\"", p.line[h][s], s, at[1])
+				places[place], steps[fmt.Sprintf("%s at step %d", place, h+1)] = true, true
+			default:
+				gain += x * q
+				for i, to := range p.to[s] {
+					next[[2]int{to, at[1] + p.use[s][i]}] += x * q / 2
+				}
+			}
+		}
+		now = next
+	}
+	return gain, steps, places
+}
+
+// checkSums checks that a policy does something everywhere, also where it does not come.
+func checkSums(t *testing.T, q *Query, policy cmdp.Policy) {
+	t.Helper()
+	for h := range q.Model.Horizon() {
+		for s := range q.Model.States() {
+			first, end := q.Model.Rows(h).Choices(s)
+			probs, sum := make([]float64, end-first), 0.0
+			policy.Distribution(probs, h, s)
+			for _, x := range probs {
+				sum += x
+			}
+			if end > first && sum != 1 {
+				t.Fatalf("step %d, %s: %v", h+1, q.Process.StateName(s), probs)
+			}
+		}
+	}
+}
+
+// TestPoliciesWithoutMemory: a policy that keeps a limit in every episode is read without saying what it remembers,
+// and returns what it does. Of another the pairs in which it may come to break the limit are named, and no others.
+func TestPoliciesWithoutMemory(t *testing.T) {
+	rng, kept := rand.New(rand.NewPCG(9, 9)), 0
+	const draws = 200
+	for range draws {
+		p := drawSpender(rng)
+		gain, steps, places := p.follow()
+		path := filepath.Join(t.TempDir(), "policy.csv")
+		if err := os.WriteFile(path, []byte(p.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		q, policies, err := parsed(t, p.text).ReadPolicy(t.Context(), path)
+		if len(places) == 0 {
+			kept++
+			if err != nil {
+				t.Fatalf("%v for\n%s%s", err, p.text, p.file)
+			}
+			returns, _, err := NewSimulation(q, policies, 1, 100).Expected(t.Context())
+			if err != nil || math.Abs(returns[0]-gain) > 1e-12 {
+				t.Fatalf("%v, %v: want a gain of %g of\n%s%s", returns, err, gain, p.text, p.file)
+			}
+			checkSums(t, q, policies[0].Policy)
+			continue
+		}
+		var errs problem.Errors
+		errors.As(err, &errs)
+		for _, e := range errs {
+			said, _, _ := strings.Cut(filepath.Base(e.Error()), ": a limit")
+			if !steps[said] {
+				t.Fatalf("%v: want those of %v for\n%s%s", e, steps, p.text, p.file)
+			}
+			place, _, _ := strings.Cut(said, " at step")
+			delete(places, place) // a row for every step may be named once
+		}
+		if len(places) > 0 {
+			t.Fatalf("%v: want %v too for\n%s%s", err, places, p.text, p.file)
+		}
+	}
+	if kept < draws/10 || kept > draws*9/10 {
+		t.Errorf("%d policies of %d keep the limit: want some of both", kept, draws)
+	}
+}
+
 // depotPlays returns the expected cost of docs/examples/depot.yaml, written out here, and the chance of running
 // short, from a day with so much in stock on. While nothing was short, bit 2·day + stock of orders says whether
 // one orders with that stock, 0 or 1; afterwards the chance is past, and one does what is cheapest.
