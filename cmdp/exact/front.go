@@ -205,6 +205,7 @@ type front struct {
 	least           []float64   // value of each objective over the points
 	scale           []float64   // its range over the points, as far as that is more than rounding
 	nearOneDiscount bool        // the discount magnifies rounding
+	steps           []float64   // the largest magnitudes of each return in a step, nil if they are not known
 }
 
 func (f *front) run() (*FrontResult, error) {
@@ -256,7 +257,11 @@ func (f *front) solveWeights(weights []float64) (done bool, err error) {
 	}
 	var w *supportingPoint
 	err = f.planner.withPricer(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
-		f.nearOneDiscount = q.traits().nearOneDiscount
+		t := q.traits()
+		f.nearOneDiscount, f.steps = t.nearOneDiscount, t.cancelling
+		if f.steps == nil {
+			f.steps = t.steps
+		}
 		w, err = f.solve(q, gradient, f.accuracy(weights))
 		return err
 	})
@@ -334,18 +339,22 @@ func (f *front) objectiveRange(k int) (least, most float64) {
 	return least, most
 }
 
-// estimateRounding estimates the rounding of the objectives. The gaps that the weighted problems have
-// left count as rounding, unless they are larger than a solved problem may leave. They are
-// shared out by the magnitudes of the objectives over all policies found. Points alone do
-// not tell it: a limit of 0 that binds leaves nothing but rounding of an objective.
+// estimateRounding estimates the rounding of the objectives. The gaps that the weighted problems have left count as
+// rounding of what they weigh, unless they are larger than a solved problem may leave. They are shared out by the
+// magnitudes of the objectives over all policies found. Points alone do not tell it: a limit of 0 that binds leaves
+// nothing but rounding of an objective, and so does an objective that every policy found has 0 of.
 func (f *front) estimateRounding() {
-	const least = 64 * roundoff
+	const least, cancelled = 64 * roundoff, 1e-12
 	most := 1e-9
 	if f.nearOneDiscount { // see columnGeneration.tolerance
 		most = 1e-6
 	}
-	size := make([]float64, len(f.opts.Over))
+	size, step := make([]float64, len(f.opts.Over)), make([]float64, len(f.opts.Over))
 	for k, c := range f.opts.Over {
+		for i, x := range f.steps {
+			step[k] += math.Abs(c[i]) * x
+		}
+		size[k] = roundoff * step[k]
 		for _, o := range f.columns {
 			sum := 0.0
 			for i, x := range c {
@@ -354,13 +363,16 @@ func (f *front) estimateRounding() {
 			size[k] = max(size[k], sum)
 		}
 	}
-	share := least
+	f.result.Rounding = scaled(least, size)
 	for j, gap := range f.gaps {
-		if all := floats.Dot(f.result.Points[j].Weights, size); all > 0 {
-			share = max(share, 4*gap/all)
+		w := f.result.Points[j].Weights
+		for k, all := 0, floats.Dot(w, size); k < len(w) && all > 0; k++ {
+			if w[k] > 0 {
+				x := min(4*gap*size[k]/all, max(most*size[k], cancelled*step[k]))
+				f.result.Rounding[k] = max(f.result.Rounding[k], x)
+			}
 		}
 	}
-	f.result.Rounding = scaled(min(share, most), size)
 	f.distinct = f.distinct[:0]
 	for _, p := range f.result.Points {
 		if !slices.ContainsFunc(f.distinct, func(z []float64) bool { return f.equal(z, p.Objectives) }) {

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -73,4 +74,77 @@ func boxOf(t *testing.T, dim int) *geometry.Box {
 		t.Fatal(err)
 	}
 	return box
+}
+
+// ideal draws a model in which the first action is best in both returns, whose totals are 0 then: what a state gives,
+// the next one takes. The other action costs something of the first return, and of the second now and then.
+func ideal(t *testing.T, rng *rand.Rand, horizon int, discount float64) *cmdp.Model {
+	t.Helper()
+	const states = 4
+	kernels := make([]cmdp.Kernel, max(horizon, 1))
+	level := make([][2]float64, (len(kernels)+1)*states) // of each step and state
+	for i := range level {
+		if s := i % states; s > 0 && (horizon == 0 || i < horizon*states) {
+			level[i] = [2]float64{rng.Float64(), rng.Float64()}
+		}
+	}
+	for h := range kernels {
+		k := &kernels[h]
+		k.First, k.Offset = []int32{0}, []int{0}
+		now, then := level[h*states:], level[h*states:]
+		if horizon > 0 {
+			then = then[states:]
+		}
+		for s := range states {
+			for a := range 2 {
+				p, n := rng.Float64(), rng.Int32N(states-1)
+				cost := [2]float64{float64(a), float64(a * rng.IntN(2))}
+				for i := range cost {
+					cost[i] += now[s][i] - discount*(p*then[n][i]+(1-p)*then[n+1][i])
+				}
+				k.Append([]int32{n, n + 1}, []float64{p, 1 - p}, cost[:])
+			}
+			k.EndState()
+		}
+	}
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: horizon, Discount: discount, Dim: 2, Kernels: kernels,
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Where one policy is best in every objective, the curve is its point, although nothing but rounding is left of some
+// objectives at all points.
+func TestFrontOfOnePoint(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 11))
+	sides, err := geometry.NewBox([]float64{-1000, -1000}, []float64{1000, 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loose, err := sides.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for trial := range 200 {
+		horizon, discount := 1+rng.IntN(30), 1.0
+		if trial%2 > 0 {
+			horizon, discount = 0, 0.5+0.49*rng.Float64()
+		}
+		t.Run(fmt.Sprintf("horizon %d, discount %g", horizon, discount), func(t *testing.T) {
+			var task cmdp.Task
+			if trial%4 > 1 { // a limit that does not bind
+				task.Target = loose
+			}
+			r, err := Front(t.Context(), ideal(t, rng, horizon, discount), task, FrontOptions{
+				Over: [][]float64{{1, 0}, {0, 1}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Status != Optimal || len(r.Points) != 1 || r.Error > 1e-9 {
+				t.Errorf("%v with %d points and the error %g: want one point", r.Status, len(r.Points), r.Error)
+			}
+		})
+	}
 }
