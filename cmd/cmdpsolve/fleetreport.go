@@ -283,7 +283,7 @@ func plain(x []report.Number) []float64 {
 }
 
 // fleetLimits lists the limits of a fleet, those of single steps of one constraint in a row: with the least
-// slack and the highest price among them.
+// slack among them, and the sum of their prices, which is what it is worth to relax all of them by a unit.
 func (d *planReport) fleetLimits(p *loaded) []limitReport {
 	var out []limitReport
 	rows := p.Rows()
@@ -310,8 +310,8 @@ func (d *planReport) fleetLimits(p *loaded) []limitReport {
 			continue
 		}
 		out[at].Slack = min(out[at].Slack, c.Slack)
-		out[at].Price = max(out[at].Price, c.Price)
-		out[at].shown = max(out[at].shown, c.shown)
+		out[at].Price += c.Price
+		out[at].shown += c.shown
 	}
 	return out
 }
