@@ -496,6 +496,9 @@ func (d *robustReport) notes(p *loaded) report.Note {
 	if d.Randomized == 0 && d.Components == 0 {
 		notes = append(notes, "The policy is deterministic.")
 	}
+	if slices.ContainsFunc(d.Constraints, func(c limitReport) bool { return c.shown > 0 }) {
+		notes = append(notes, "The price of a limit is how much the bound improves for each unit by which it is relaxed.")
+	}
 	return append(notes, d.Worst.notes()...)
 }
 
