@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/geometry"
 
@@ -77,16 +77,16 @@ func (p *loaded) vary(ctx context.Context, v *variation) (*loaded, error) {
 
 // unvaried turns an error about a change of the problem into one of the command.
 func (p *loaded) unvaried(err error) error {
-	var large *cmdp.MemoryError
+	var member *problem.MemberError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, query.ErrChange):
 		return usage("%w", err)
-	case errors.Is(err, context.Canceled) || errors.As(err, &large):
-		return unread(p.name, err)
+	case errors.Is(err, geometry.ErrEmpty) && errors.As(err, &member) && strings.HasPrefix(member.Path, "constraints"):
+		return usage("%s: %w", p.name, member.Err) // no line of the file has both limits
 	}
-	return usage("%s: %w", p.name, err)
+	return unread(p.name, err)
 }
 
 // varied returns the problem with the changes, and with the thresholds of the worst episodes that are best for it.

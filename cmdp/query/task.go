@@ -158,16 +158,16 @@ func (q *Query) allowed() (least, most []float64, err error) {
 
 // narrow narrows the interval from least to most to what the bound allows.
 func (e *expected) narrow(least, most *float64) error {
-	const contradiction = "%s %g is asked for, but the other constraints keep %s %s %g: %w"
+	const contradiction = "%s %s %g is asked for, but the other constraints keep it %s %g: %w"
 	switch {
 	case math.IsNaN(e.bound):
 		return errors.New("a bound is NaN")
 	case e.atLeast && e.bound > *most:
-		return fmt.Errorf(contradiction, "at least", e.bound, e.name, "at most", *most, geometry.ErrEmpty)
+		return fmt.Errorf(contradiction, e.name, "at least", e.bound, "at most", *most, geometry.ErrEmpty)
 	case e.atLeast:
 		*least = max(*least, e.bound)
 	case e.bound < *least:
-		return fmt.Errorf(contradiction, "at most", e.bound, e.name, "at least", *least, geometry.ErrEmpty)
+		return fmt.Errorf(contradiction, e.name, "at most", e.bound, "at least", *least, geometry.ErrEmpty)
 	default:
 		*most = min(*most, e.bound)
 	}
