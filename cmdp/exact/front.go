@@ -38,7 +38,7 @@ type FrontPoint struct {
 	// Objectives holds c_k·V, Returns V itself.
 	Objectives, Returns []float64
 	Weights             []float64
-	// Policy is nil before Recover has been called, and if one of the Components is drawn at the start, see [Result].
+	// Policy is nil before Recover has been called, and if one of Mixture is drawn at the start, see [Result].
 	Policy  *Policy
 	Mixture []WeightedPolicy
 	Parts   []PartMixture    // of a sum
@@ -50,7 +50,7 @@ type FrontPoint struct {
 	lazy *lazyPolicy
 }
 
-// Recover sets Policy, Components and Product. To put a policy together takes as long as finding its point, so
+// Recover sets Policy, Mixture and Product. To put a policy together takes as long as finding its point, so
 // that it is made for those who ask, once: points that are copies of one another share it. Policies of points
 // may be asked for concurrently; they wait for each other.
 func (p *FrontPoint) Recover(ctx context.Context) error {

@@ -23,7 +23,7 @@ const (
 	// ever at a negative cost in each step.
 	Unbounded
 	// Stopped: the time of Options.Budget was over before Gap was within Options.Gap. Bound and Gap are
-	// certified all the same. Policy and Components are nil if no policy was found that meets the target;
+	// certified all the same. Policy and Mixture are nil if no policy was found that meets the target;
 	// Returns are then those of a mixture that comes near, NaN without one.
 	Stopped
 )
@@ -76,7 +76,7 @@ type Result struct {
 	// Policy is one policy, Markov or stationary, that has these returns. It randomises in Randomized (step,
 	// state) pairs. It is nil where no single policy without memory is enough, as for long-run averages in
 	// models with several end components, and for totals where some policies stay for good and others leave.
-	// Then one of the Components is drawn at the start, with the probability of its weight, and played for
+	// Then one of Mixture is drawn at the start, with the probability of its weight, and played for
 	// good.
 	Policy     *Policy
 	Mixture    []WeightedPolicy
@@ -84,7 +84,7 @@ type Result struct {
 	// Parts has what each part of a sum does, see [NewSumPlanner]. It is nil for any other model.
 	Parts []PartMixture
 	// Product is not nil where an optimum of totals has to remember whether it is done with loops: after going
-	// round one for a while, it stays in it at no cost, or leaves for good. Policy and Components are for
+	// round one for a while, it stays in it at no cost, or leaves for good. Policy and Mixture are for
 	// Product.Model then, whose states are those of the model with the memory of a [monitor.Taken].
 	Product *monitor.Product
 	// Branches are, with long-run averages, the ways in which endless runs can go on, the likeliest first.

@@ -58,7 +58,7 @@ type partPricer struct {
 
 // NewSumPlanner returns a Planner for the sum of models. Their sum has so many returns, and for those in each,
 // which need a horizon, a coordinate for each step beside that of the episode: dim sums come first, then for
-// each return in each what it is at each step. In results Policy and Components are nil; Parts has what each
+// each return in each what it is at each step. In results Policy and Mixture are nil; Parts has what each
 // part does. Models have the same horizon, or discounts below 1, or are all about long-run means; none of them
 // is a game.
 func NewSumPlanner(parts []Part, dim int, each []int, workers int) (*Planner, error) {
