@@ -163,7 +163,11 @@ func (rep *checkReport) report(p *loaded) *report.Report {
 func (rep *checkReport) ranges(least, greatest string) *report.Table {
 	t := report.NewTable("return", least, greatest)
 	for i, r := range rep.Returns.Values {
-		t.Add(rep.Returns.Names[i], r.Min, r.Max)
+		size := max(math.Abs(float64(r.Min)), math.Abs(float64(r.Max)))
+		if math.IsInf(size, 1) { // beside which everything is zero
+			size = 0
+		}
+		t.Add(rep.Returns.Names[i], report.Rounded(r.Min, size), report.Rounded(r.Max, size))
 	}
 	return t
 }
