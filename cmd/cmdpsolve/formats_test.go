@@ -658,7 +658,7 @@ func TestErrorsOfReturns(t *testing.T) {
 func TestTablesWithHoles(t *testing.T) {
 	for _, c := range []struct{ args, row string }{
 		{"plan ../../docs/examples/depot.yaml --sweep P(short_>_0)=0:0.1:0.05", "0,16,16,0,,\n"},
-		{"front inventory --over -shortage,-cost --deterministic", ",,,1\n"},
+		{"front ../../docs/examples/depot.yaml --over -short,-cost --deterministic", ",,1\n"},
 	} {
 		args := strings.Fields(c.args)
 		for i := range args {
