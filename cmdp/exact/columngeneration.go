@@ -24,7 +24,6 @@ type columnGeneration struct {
 	pricing pricingProblem
 	traits  traits // of the pricing problem
 	program
-	opts   Options
 	budget *budget
 	phases *stopwatch
 	early  func() // called after each price in the second phase, nil for nothing
@@ -64,6 +63,75 @@ type farkasProof struct {
 	nu          []float64
 }
 
+// newColumnGeneration returns one for a program, with an empty master.
+func newColumnGeneration(ctx context.Context, p pricingProblem, task program) (*columnGeneration, error) {
+	s := &columnGeneration{ctx: ctx, pricing: p, traits: p.traits(), program: task}
+	return s, s.resetMaster()
+}
+
+// resetMaster makes an empty master that measures returns by the box.
+func (s *columnGeneration) resetMaster() (err error) {
+	extent := scaleOf(s.lower, s.upper, s.steps)
+	// No tolerance makes up for the rounding of returns that do not vary.
+	s.targetTolerance = s.opts.Feasibility*floats.Norm(extent, 2) + 64*roundoff*math.Hypot(floats.Norm(s.lower, 2),
+		floats.Norm(s.upper, 2))
+	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) }, s.traits.blocks)
+	s.incumbent = point{cost: math.Inf(1)}
+	if err == nil && s.traits.blocks > 1 && s.complete {
+		// Nothing is gained inside of half-spaces, and to get there takes as many pivots as the optimum.
+		s.master.phase1Least = 0
+		err = s.master.startPhase1()
+	}
+	return err
+}
+
+// initialize fills the master with the rows of the target and the policies of the
+// first directions. By default that is the policy that would be best without
+// the target.
+func (s *columnGeneration) initialize() error {
+	for k, r := range s.rows {
+		if err := s.master.addTarget(r); err != nil {
+			return err
+		}
+		if s.penalties == nil {
+			continue
+		}
+		if err := s.master.addSurplus(k, s.penalties[k]); err != nil {
+			return err
+		}
+	}
+	for _, c := range s.seed {
+		if _, err := s.master.addColumn(c); err != nil {
+			return err
+		}
+	}
+	directions := s.directions
+	if len(directions) == 0 && !s.seedSuffices {
+		dir := make([]float64, len(s.lower))
+		if s.task.Cost != nil {
+			s.task.Cost.Subgradient(dir, interpolated(s.lower, s.upper, 0.5))
+		}
+		directions = [][]float64{dir}
+	}
+	for _, dir := range directions {
+		if _, _, err := s.price(dir, math.Inf(1)); err != nil {
+			return err
+		}
+	}
+	if s.master.firstReturns() == nil { // rays only: one that has nothing to gain finds a policy
+		if _, _, err := s.price(make([]float64, len(s.lower)), 0); err != nil {
+			return err
+		}
+	}
+	if s.task.Cost == nil {
+		return nil
+	}
+	if err := s.dualAscent(); err != nil {
+		return err
+	}
+	return s.master.addCut(s.tangent(s.master.firstReturns()))
+}
+
 // solve goes through the two phases, again as long as the box turns out to be too large.
 func (s *columnGeneration) solve() (verdict Verdict, err error) {
 	again := true
@@ -88,6 +156,36 @@ func (s *columnGeneration) solve() (verdict Verdict, err error) {
 		}
 	}
 	return verdict, err
+}
+
+// shrinkBox reports whether the box goes far beyond the returns of all policies that were found, as a limit of
+// 1e9 on a return of 1 makes it. Then all is back at its start with a smaller box and the policies that
+// it found: rounding is not to be measured by it.
+func (s *columnGeneration) shrinkBox() (bool, error) {
+	const far, most = 1e3, 16
+	if !s.traits.infiniteHorizon {
+		return false, nil
+	}
+	changed := false
+	for i := range s.lower {
+		size := math.Max(s.steps[i], s.master.largest(i))
+		if size > 0 && s.upper[i]-s.lower[i] > far*size {
+			s.lower[i], s.upper[i] = math.Max(s.lower[i], -most*size), math.Min(s.upper[i], most*size)
+			s.lower[i], s.upper[i] = math.Min(s.lower[i], most*size), math.Max(s.upper[i], -most*size)
+			changed = true
+		}
+	}
+	if !changed {
+		return false, nil
+	}
+	s.seed, s.seedSuffices = s.master.columns, s.master.firstReturns() != nil
+	s.bound, s.farkas = dualBound{}, farkasProof{}
+	s.anchor, s.leastEasing = point{}, 0
+	s.meetsTarget = false
+	if err := s.resetMaster(); err != nil {
+		return false, err
+	}
+	return true, s.initialize()
 }
 
 // phase1 is the first phase: it minimises by how much the mixture misses the

@@ -86,7 +86,11 @@ func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 	}
 	opts := s.opts
 	opts.Progress, opts.Gap = nil, 1e-9
-	n, err := newSolver(s.ctx, s.pricer, cmdp.Task{Cost: distance, Box: s.task.Box}, opts)
+	nearest, err := newProgram(s.ctx, s.pricer, cmdp.Task{Cost: distance, Box: s.task.Box}, opts)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newSolver(s.ctx, s.pricer, nearest)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@
 // [SolveGame] and [ApproachabilityGap]. A [Mixer] is the same column generation
 // for the planning programs of learners.
 //
-// The loop is in columngeneration.go, as its pseudocode. What it knows of a model is a pricing problem (pricing.go),
-// one for each criterion: finitehorizon.go, discountedreward.go, totalreward.go, averagereward.go, tally.go for
+// The loop is in columngeneration.go, as its pseudocode. What it knows of a task is a program (program.go), and of a
+// model a pricing problem (pricing.go), one for each criterion: finitehorizon.go, discountedreward.go, totalreward.go, averagereward.go, tally.go for
 // products whose rows are generated, and sum.go. A recovery (recovery.go) makes a policy of the mixture, and
-// verdict.go, infeasible.go and unbounded.go say what is proved.
+// solver.go, infeasible.go and unbounded.go say what is proved.
 package exact

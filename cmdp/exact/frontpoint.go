@@ -104,7 +104,11 @@ func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supporti
 	if err != nil {
 		return nil, fmt.Errorf("exact: front: %w", err)
 	}
-	s, err := newSolver(f.ctx, p, task, opts)
+	within, err := newProgram(f.ctx, p, task, opts)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSolver(f.ctx, p, within)
 	if err != nil {
 		return nil, err
 	}

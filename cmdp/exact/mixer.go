@@ -339,12 +339,17 @@ func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constrain
 	if err != nil {
 		return false, err
 	}
-	s, err := newColumnGeneration(ctx, &pointPricing{Points: x.points}, task, opts)
+	points := &pointPricing{Points: x.points}
+	wanted, err := newProgram(ctx, points, task, opts)
 	if err != nil {
 		return false, err
 	}
 	if rows != nil {
-		s.rows, s.complete = rows, true
+		wanted.rows, wanted.complete = rows, true
+	}
+	s, err := newColumnGeneration(ctx, points, wanted)
+	if err != nil {
+		return false, err
 	}
 	if err := s.warmStart(&x.Warm); err != nil {
 		return false, err

@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -63,6 +64,53 @@ func (p *Planner) check(task cmdp.Task) error {
 		return checkTaskOf(p.width, task)
 	}
 	return checkTask(p.m, task)
+}
+
+// Solve minimises task.Cost(V) over the returns V of all policies of m that lie in
+// task.Target. It returns an error for tasks that do not fit the model, for models
+// without a well-defined return, and when ctx ends; "infeasible" is an answer.
+//
+// With a finite horizon V is the expected return of an episode, with a discount γ
+// < 1 the expected discounted sum Σ γ^t r_t, and with γ = 1 the expected total
+// until absorption, for models that absorb surely. If the model asks for it, V is the
+// long-run mean of the returns of a step, for all of them or return by return. Memory is proportional to the
+// model and, with a finite horizon, to one byte for each (step, state) pair and, while
+// the policy is put together, mixed policy.
+//
+// It may be called concurrently; an answer does not depend on Options.Workers.
+func Solve(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*Result, error) {
+	p, err := NewPlanner(m, opts.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return p.Solve(ctx, task, opts)
+}
+
+// checkTask refuses what no planner for decision processes can work with.
+func checkTask(m *cmdp.Model, task cmdp.Task) error {
+	if err := checkDimensions(m, task); err != nil {
+		return err
+	}
+	return refuseGame(m)
+}
+
+func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
+	if m == nil || m.States() == 0 {
+		return errors.New("exact: no model")
+	}
+	return checkTaskOf(m.Dim(), task)
+}
+
+func checkTaskOf(dim int, task cmdp.Task) error {
+	if err := task.Check(dim); err != nil {
+		return fmt.Errorf("exact: %w", err)
+	}
+	for k, c := range task.Constraints {
+		if err := checkContains(task.Target, c); err != nil {
+			return fmt.Errorf("exact: constraint %d: %w", k, err)
+		}
+	}
+	return nil
 }
 
 // Solve is the function [Solve] for this planner, with the same errors.
@@ -166,7 +214,11 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 	for {
 		watch.enter("analysis")
 		err := p.withPricer(ctx, c, opts, func(q pricer) error {
-			s, err := newSolver(ctx, q, task, opts)
+			measured, err := newProgram(ctx, q, task, opts)
+			if err != nil {
+				return err
+			}
+			s, err := newSolver(ctx, q, measured)
 			if err != nil {
 				return err
 			}
@@ -242,6 +294,23 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 	}
 	p.pricer = q
 	return nil
+}
+
+// newPricer returns the pricer for the kind of return that the model has.
+func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (pricer, error) {
+	if err := refuseGame(m); err != nil {
+		return nil, err
+	}
+	if m.Means() {
+		return newAverageReward(m, workers, c, tell)
+	}
+	if m.Horizon() == 0 {
+		return analyseReachable(m, workers, tell).pricer(c)
+	}
+	if m.Tally() != nil {
+		return newTallied(m, workers), nil
+	}
+	return newFiniteHorizon(m, workers), nil
 }
 
 // newPricer is the function newPricer, with what is known of the model.

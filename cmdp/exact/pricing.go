@@ -2,15 +2,9 @@ package exact
 
 import (
 	"context"
-	"math"
 	"slices"
 
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
-	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // A pricingProblem answers for a compact convex set, such as the set 𝒱 of the returns of all policies of a model, which
@@ -129,106 +123,3 @@ func newColumn(p pricedPolicy, dir []float64) column {
 
 // Boundless stands for infinity in the sides of boxes, which have to be finite.
 const Boundless = 1e99
-
-// A relevance says which returns matter, and on which side: up where large values may be
-// unwanted, down where small ones may be. Totals may be infinite where that is no harm. without
-// holds the states, in order, that no policy comes to which keeps the limits.
-type relevance struct {
-	up, down []bool
-	without  []int32
-}
-
-// relevanceOf returns what matters to a task. A cost or a target that is not known to be
-// made of half-spaces may depend on any of them, on either side.
-func relevanceOf(dim int, task cmdp.Task, forms ...[]float64) relevance {
-	c := noneRelevant(dim)
-	switch g := task.Cost.(type) {
-	case nil:
-	case cost.Affine:
-		c.add(g.Gradient())
-	default:
-		return allRelevant(dim)
-	}
-	for _, f := range forms {
-		c.add(f)
-	}
-	limits, ok := limitsOf(task)
-	if !ok {
-		return allRelevant(dim)
-	}
-	for _, r := range limits {
-		c.add(r.Normal)
-	}
-	return c
-}
-
-// limitsOf returns the half-spaces that a target was made of before it was cut with the box of all returns,
-// which nobody asked for. ok is false if they are not known.
-func limitsOf(task cmdp.Task) (limits []cmdp.Constraint, ok bool) {
-	target := task.Whole
-	if target == nil && task.Target != nil {
-		target = task.Target
-	}
-	if target == nil {
-		return task.Constraints, true
-	}
-	p, ok := target.(geometry.Polyhedral)
-	if !ok {
-		return nil, false
-	}
-	rows, ok := p.Rows()
-	if !ok {
-		return nil, false
-	}
-	for k, n := range rows.A {
-		if math.Abs(rows.B[k]) < Boundless*floats.Norm(n, 2) {
-			limits = append(limits, cmdp.Constraint{Normal: n, Offset: rows.B[k]})
-			if k < rows.Equalities {
-				limits = append(limits, cmdp.Constraint{Normal: scaled(-1, n), Offset: -rows.B[k]})
-			}
-		}
-	}
-	return limits, true
-}
-
-func allRelevant(dim int) relevance {
-	c := noneRelevant(dim)
-	for i := range dim {
-		c.up[i], c.down[i] = true, true
-	}
-	return c
-}
-
-// noneRelevant is the relevance of a task to which nothing matters.
-func noneRelevant(dim int) relevance {
-	return relevance{up: make([]bool, dim), down: make([]bool, dim)}
-}
-
-func (c relevance) equal(d relevance) bool {
-	return slices.Equal(c.up, d.up) && slices.Equal(c.down, d.down) && slices.Equal(c.without, d.without)
-}
-
-// leavingOut returns the relevance that leaves out more states.
-func (c relevance) leavingOut(states []int32) relevance {
-	c.without = slices.Concat(c.without, states)
-	slices.Sort(c.without)
-	c.without = slices.Compact(c.without)
-	return c
-}
-
-// leftOut returns the states that are left out, nil for none.
-func (c relevance) leftOut() []int {
-	var out []int
-	for _, s := range c.without {
-		out = append(out, int(s))
-	}
-	return out
-}
-
-// add adds that large values of form·v may be unwanted.
-func (c relevance) add(form []float64) {
-	for i, x := range form {
-		c.up[i] = c.up[i] || x > 0
-		c.down[i] = c.down[i] || x < 0
-	}
-}

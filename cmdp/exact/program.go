@@ -1,17 +1,23 @@
 package exact
 
 import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
-	"math"
-	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A program is what a task asks of returns, in numbers: a cost, the half-spaces of the target, the box that returns
 // are measured by, and how exact an answer is to be.
 type program struct {
 	extendedValues
+	opts            Options
 	lower, upper    []float64         // box around all returns that matter
 	steps           []float64         // the largest magnitude of each return in a step, 0 where it is not known
 	rows            []cmdp.Constraint // half-spaces of the target known in advance
@@ -21,6 +27,49 @@ type program struct {
 	acceptedGap     float64           // relative gap that counts as optimal, Options.Gap being aimed at
 	targetTolerance float64           // distance from the target that counts as none
 	absoluteGap     float64           // gap that counts as none
+}
+
+// newProgram returns the program of a task, measured by what a pricing problem knows of returns.
+func newProgram(ctx context.Context, p pricingProblem, task cmdp.Task, opts Options) (program, error) {
+	d, traits := p.dim(), p.traits()
+	s := program{extendedValues: extendedValues{task: task}, opts: opts, acceptedGap: opts.Gap, steps: traits.steps}
+	if traits.relevance != nil {
+		s.extendedValues = newExtendedValues(task, *traits.relevance)
+	}
+	s.lower, s.upper = make([]float64, d), make([]float64, d)
+	if traits.unboundedTotals && task.Box != nil {
+		task.Box.Bounds(s.lower, s.upper)
+	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
+		return program{}, err
+	}
+	lower, upper := slices.Clone(s.lower), slices.Clone(s.upper)
+	if task.Box != nil { // its own sides are no limits
+		for i, x := range task.Box.Lower() {
+			lower[i] = math.Max(lower[i], x)
+		}
+		for i, x := range task.Box.Upper() {
+			upper[i] = math.Min(upper[i], x)
+		}
+	}
+	s.rows, s.complete = task.LinearConstraints(lower, upper)
+	if traits.infiniteHorizon {
+		CutBox(s.lower, s.upper, task.Target)
+	}
+	goal, affine := task.Cost.(cost.Affine)
+	s.affine = affine
+	if affine && traits.cancelling != nil {
+		s.absoluteGap = 64 * roundoff * width(goal.Gradient(), traits.cancelling)
+	}
+	if opts.Gap == 0 {
+		s.opts.Gap, s.acceptedGap = defaultSmoothGap, smoothGap
+		if s.complete && (s.affine || task.Cost == nil) {
+			s.opts.Gap, s.acceptedGap = defaultGap, defaultGap
+		}
+	}
+	if s.steps == nil {
+		s.steps = make([]float64, d)
+	}
+	return s, nil
 }
 
 // tangent returns the tangent of the cost at x.
@@ -141,15 +190,160 @@ func (a *extendedValues) costOf(v []float64) float64 {
 	return a.task.Cost.Value(a.finiteReturns(v))
 }
 
-// dot returns form·v, in which 0·∞ is 0: what does not matter to a form counts for nothing in it.
-func dot(form, v []float64) float64 {
-	sum := 0.0
-	for i, x := range form {
-		if x != 0 {
-			sum += float64(x * v[i])
+// scaleOf returns the sides of a box that returns are measured by. A return that does not vary, up to rounding,
+// is measured by its size: the differences of what policies have of it say nothing. steps holds the largest
+// magnitude of each in a step, 0 where it is not known.
+func scaleOf(lower, upper, steps []float64) []float64 {
+	const rounding = 1e-11
+	scale := minus(upper, lower)
+	for i, x := range scale {
+		if size := math.Max(steps[i], math.Max(math.Abs(lower[i]), math.Abs(upper[i]))); x <= rounding*size {
+			scale[i] = size
 		}
 	}
-	return sum
+	return scale
 }
 
-func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// width is how much normal·v varies over a box with sides extent; rows are measured
+// by it. A row in whose direction nothing varies is measured by its own length.
+func width(normal, extent []float64) float64 {
+	sum := 0.0
+	for i, n := range normal {
+		sum += math.Abs(n) * extent[i]
+	}
+	if sum > 0 {
+		return math.Max(sum, leastNormal)
+	}
+	return floats.Norm(normal, 2)
+}
+
+// A relevance says which returns matter, and on which side: up where large values may be
+// unwanted, down where small ones may be. Totals may be infinite where that is no harm. without
+// holds the states, in order, that no policy comes to which keeps the limits.
+type relevance struct {
+	up, down []bool
+	without  []int32
+}
+
+// relevanceOf returns what matters to a task. A cost or a target that is not known to be
+// made of half-spaces may depend on any of them, on either side.
+func relevanceOf(dim int, task cmdp.Task, forms ...[]float64) relevance {
+	c := noneRelevant(dim)
+	switch g := task.Cost.(type) {
+	case nil:
+	case cost.Affine:
+		c.add(g.Gradient())
+	default:
+		return allRelevant(dim)
+	}
+	for _, f := range forms {
+		c.add(f)
+	}
+	limits, ok := limitsOf(task)
+	if !ok {
+		return allRelevant(dim)
+	}
+	for _, r := range limits {
+		c.add(r.Normal)
+	}
+	return c
+}
+
+// limitsOf returns the half-spaces that a target was made of before it was cut with the box of all returns,
+// which nobody asked for. ok is false if they are not known.
+func limitsOf(task cmdp.Task) (limits []cmdp.Constraint, ok bool) {
+	target := task.Whole
+	if target == nil && task.Target != nil {
+		target = task.Target
+	}
+	if target == nil {
+		return task.Constraints, true
+	}
+	p, ok := target.(geometry.Polyhedral)
+	if !ok {
+		return nil, false
+	}
+	rows, ok := p.Rows()
+	if !ok {
+		return nil, false
+	}
+	for k, n := range rows.A {
+		if math.Abs(rows.B[k]) < Boundless*floats.Norm(n, 2) {
+			limits = append(limits, cmdp.Constraint{Normal: n, Offset: rows.B[k]})
+			if k < rows.Equalities {
+				limits = append(limits, cmdp.Constraint{Normal: scaled(-1, n), Offset: -rows.B[k]})
+			}
+		}
+	}
+	return limits, true
+}
+
+func allRelevant(dim int) relevance {
+	c := noneRelevant(dim)
+	for i := range dim {
+		c.up[i], c.down[i] = true, true
+	}
+	return c
+}
+
+// noneRelevant is the relevance of a task to which nothing matters.
+func noneRelevant(dim int) relevance {
+	return relevance{up: make([]bool, dim), down: make([]bool, dim)}
+}
+
+func (c relevance) equal(d relevance) bool {
+	return slices.Equal(c.up, d.up) && slices.Equal(c.down, d.down) && slices.Equal(c.without, d.without)
+}
+
+// leavingOut returns the relevance that leaves out more states.
+func (c relevance) leavingOut(states []int32) relevance {
+	c.without = slices.Concat(c.without, states)
+	slices.Sort(c.without)
+	c.without = slices.Compact(c.without)
+	return c
+}
+
+// leftOut returns the states that are left out, nil for none.
+func (c relevance) leftOut() []int {
+	var out []int
+	for _, s := range c.without {
+		out = append(out, int(s))
+	}
+	return out
+}
+
+// add adds that large values of form·v may be unwanted.
+func (c relevance) add(form []float64) {
+	for i, x := range form {
+		c.up[i] = c.up[i] || x > 0
+		c.down[i] = c.down[i] || x < 0
+	}
+}
+
+// checkContains returns an error if the target does not lie in the half-space.
+func checkContains(target geometry.Compact, h cmdp.Constraint) error {
+	if target == nil {
+		return fmt.Errorf("a half-space without a target")
+	}
+	at, size := make([]float64, len(h.Normal)), math.Abs(h.Offset)
+	target.MaximizeLinear(at, h.Normal)
+	for i, x := range at {
+		size += math.Abs(h.Normal[i] * x) // that of the support may be 0, where these cancel out
+	}
+	support := floats.Dot(h.Normal, at)
+	if support <= h.Offset+1e-9*size {
+		return nil
+	}
+	rounding := 0.0 // of corners, which may be as large as that of the farthest
+	for i, n := range h.Normal {
+		for _, sign := range []float64{1, -1} {
+			target.MaximizeLinear(at, axis(len(at), i, sign))
+			rounding = max(rounding, 16*roundoff*math.Abs(n*at[i]))
+		}
+	}
+	if support > h.Offset+rounding {
+		return fmt.Errorf("the target reaches to %g in its direction: want an offset of at least that, not %g", support,
+			h.Offset)
+	}
+	return nil
+}

@@ -128,7 +128,11 @@ func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, 
 		task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: append(slices.Clone(r.Normal), 0),
 			Offset: r.Offset})
 	}
-	n, err := newColumnGeneration(ctx, &totalReward{q}, task, opts)
+	reaching, err := newProgram(ctx, &totalReward{q}, task, opts)
+	if err != nil {
+		return nil, 0, err
+	}
+	n, err := newColumnGeneration(ctx, &totalReward{q}, reaching)
 	if err != nil {
 		return nil, 0, err
 	}

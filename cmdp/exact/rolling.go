@@ -244,8 +244,8 @@ func (p *RollingPlanner) columnGeneration(ctx context.Context, h int) *columnGen
 			affine:         p.affine,
 			acceptedGap:    p.task.Gap,
 			absoluteGap:    p.close,
+			opts:           Options{Gap: p.task.Gap, Iterations: rollingIterations},
 		},
-		opts: Options{Gap: p.task.Gap, Iterations: rollingIterations},
 	}
 	for k, l := range p.task.Limits {
 		if p.last[k] >= h {

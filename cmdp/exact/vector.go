@@ -64,3 +64,16 @@ func axis(dim, i int, sign float64) []float64 {
 	n[i] = sign
 	return n
 }
+
+// dot returns form·v, in which 0·∞ is 0: what does not matter to a form counts for nothing in it.
+func dot(form, v []float64) float64 {
+	sum := 0.0
+	for i, x := range form {
+		if x != 0 {
+			sum += float64(x * v[i])
+		}
+	}
+	return sum
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

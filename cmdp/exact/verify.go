@@ -268,31 +268,3 @@ func covering(target geometry.Compact, r cmdp.Constraint) (float64, error) {
 	}
 	return max(r.Offset, oracle.Support(target, r.Normal)+supportError(target, r.Normal)), nil
 }
-
-// checkContains returns an error if the target does not lie in the half-space.
-func checkContains(target geometry.Compact, h cmdp.Constraint) error {
-	if target == nil {
-		return fmt.Errorf("a half-space without a target")
-	}
-	at, size := make([]float64, len(h.Normal)), math.Abs(h.Offset)
-	target.MaximizeLinear(at, h.Normal)
-	for i, x := range at {
-		size += math.Abs(h.Normal[i] * x) // that of the support may be 0, where these cancel out
-	}
-	support := floats.Dot(h.Normal, at)
-	if support <= h.Offset+1e-9*size {
-		return nil
-	}
-	rounding := 0.0 // of corners, which may be as large as that of the farthest
-	for i, n := range h.Normal {
-		for _, sign := range []float64{1, -1} {
-			target.MaximizeLinear(at, axis(len(at), i, sign))
-			rounding = max(rounding, 16*roundoff*math.Abs(n*at[i]))
-		}
-	}
-	if support > h.Offset+rounding {
-		return fmt.Errorf("the target reaches to %g in its direction: want an offset of at least that, not %g", support,
-			h.Offset)
-	}
-	return nil
-}

@@ -1,12 +1,76 @@
 package exact
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
+
+// A solver answers one task: it runs column generation, has a policy made of the mixture, and says what is proved.
+type solver struct {
+	recovery
+	newPricer func() error // makes another pricer after an interruption, nil if nothing is interrupted
+}
+
+func newSolver(ctx context.Context, p pricer, task program) (*solver, error) {
+	g, err := newColumnGeneration(ctx, p, task)
+	if err != nil {
+		return nil, err
+	}
+	s := &solver{recovery: recovery{columnGeneration: g, pricer: p}}
+	g.early = s.reportEarly
+	return s, nil
+}
+
+// run goes through the phases, as long as there is time.
+func (s *solver) run() (*Result, error) {
+	s.phases.enter("solution")
+	var r *Result
+	verdict, err := s.decide()
+	if err == nil {
+		r, err = s.answer(verdict)
+	}
+	if errors.Is(err, errBudget) {
+		r, err = s.stoppedResult()
+	}
+	if err == nil {
+		r.targetTest = s.targetTest()
+	}
+	s.phases.enter("")
+	if err == nil && s.phases != nil {
+		r.Phases = s.phases.phases
+	}
+	return r, err
+}
+
+// decide finds the verdict, and the mixture of policies that it is about.
+func (s *solver) decide() (Verdict, error) {
+	if err := s.initialize(); err != nil {
+		return 0, err
+	}
+	verdict, err := s.solve()
+	if err == nil && verdict == Optimal {
+		err = s.joinClasses()
+		if errors.Is(err, errBudget) {
+			err = nil
+		}
+	}
+	return verdict, err
+}
+
+// answer says all that goes with a verdict.
+func (s *solver) answer(verdict Verdict) (*Result, error) {
+	switch verdict {
+	case Infeasible:
+		return s.infeasibleResult()
+	case Unbounded:
+		return s.unboundedResult()
+	}
+	return s.finalResult()
+}
 
 // finalResult turns the incumbent into one policy and computes both sides of the answer
 // from scratch: the objective by evaluating the policy, the bound by an independent
