@@ -3,9 +3,13 @@ package query
 import (
 	"context"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Scale returns the sides of the box of possible returns, by which rounding errors are measured, because
@@ -35,6 +39,96 @@ func (q *Query) Keeps(v []float64) bool {
 		}
 	}
 	return true
+}
+
+// A Standing says how an answer stands to a limit, in the limit's own units.
+type Standing struct {
+	// Limit is nil for a target set that no list of half-spaces gives, which is one limit as a whole.
+	Limit *Limit
+	// Slack is by how much the answer keeps the limit, NaN if that is not known. Scale is the size by which
+	// rounding errors of Slack are measured.
+	Slack, Scale float64
+	// Price is how much the optimum improves for each unit by which the limit is relaxed. It is NaN without an
+	// optimum, and for limits of every episode.
+	Price float64
+	// Prices are those of the target set as a whole, one for each return; nil for other limits.
+	Prices []float64
+
+	noise float64 // see Shown
+}
+
+// priceNoise is a share of the objective. A price that changes the objective by no more is noise: a degenerate optimum
+// has many prices, and rounding picks one.
+const priceNoise = 1e-9
+
+// Shown is the price, and 0 where over all returns that are possible it changes the objective by less than is
+// certified, or by no more than noise.
+func (s *Standing) Shown() float64 {
+	if s.Scale > 0 && s.Price*s.Scale <= s.noise {
+		return 0
+	}
+	return s.Price
+}
+
+func (s *Standing) setNoise(r *exact.Result) {
+	s.noise = max(math.Abs(r.Objective-r.Bound), priceNoise*math.Abs(r.Objective))
+}
+
+// Standings returns how an answer stands to each limit: to those that are rows of the task, to the target as a
+// whole if it is no list of half-spaces, then to those of every episode.
+func (q *Query) Standings(r *exact.Result) (list []Standing) {
+	rest := slices.Clone(r.Dual) // what the rows leave of it is the price of a curved target
+	sides, rows := q.Scale(), q.Rows()
+	for k, price := range r.Prices {
+		floats.AddScaled(rest, -price.Value, price.Normal)
+		if k >= len(rows) || rows[k].Scope == EveryEpisode {
+			continue // it holds for all returns that are possible, or is listed below
+		}
+		slack, scale := price.Offset, 0.0
+		for i, n := range price.Normal {
+			if n != 0 { // what has no limit may be infinite
+				slack -= n * r.Returns[i]
+				scale += math.Abs(n) * sides[i]
+			}
+		}
+		l := rows[k]
+		list = append(list, Standing{Limit: l, Slack: l.Slack(slack), Scale: l.Slack(scale),
+			Price: l.Price(price.Value)})
+	}
+	if _, polyhedral := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper()); !polyhedral {
+		list = append(list, Standing{Slack: math.NaN(), Price: floats.Norm(rest, 2), Prices: rest})
+	}
+	for i := range list {
+		s := &list[i]
+		s.setNoise(r)
+		if r.Status != exact.Optimal || q.Task.Cost == nil {
+			s.Price, s.Prices = math.NaN(), nil
+		}
+	}
+	for _, l := range q.Of(EveryEpisode) {
+		i := slices.Index(q.Returns, l.Return)
+		list = append(list, Standing{Limit: l, Slack: q.slackOfEveryEpisode(l, i, r), Scale: sides[i],
+			Price: math.NaN()})
+	}
+	return list
+}
+
+// slackOfEveryEpisode returns by how much the episode that fares worst under an answer keeps a limit on return
+// i, NaN if it is not known.
+func (q *Query) slackOfEveryEpisode(l *Limit, i int, r *exact.Result) float64 {
+	policies := Draws(r.Policy, r.Mixture)
+	if len(policies) == 0 {
+		return math.NaN()
+	}
+	slack := math.Inf(1)
+	for _, c := range policies {
+		if l.AtLeast {
+			slack = min(slack, 0-monitor.Greatest(q.Model, c.Policy, i, -1)-l.Bound)
+		} else {
+			slack = min(slack, l.Bound-monitor.Greatest(q.Model, c.Policy, i, 1))
+		}
+	}
+	return slack
 }
 
 // Branches returns the branches that endless runs come to where one of several policies is drawn at the start. Each has

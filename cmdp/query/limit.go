@@ -3,15 +3,12 @@ package query
 import (
 	"fmt"
 	"math"
-	"slices"
+	"math/big"
 	"strconv"
 	"strings"
 
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // A Scope says what a limit is about.
@@ -138,6 +135,131 @@ func (l *Limit) room() float64 {
 // policy can do.
 func (l *Limit) beyond() bool { return l.Scope == WorstEpisodes && l.room() < 0 }
 
+// constrain turns constraints into limits, and takes down what they want to be told of episodes.
+func (u *unfolding) constrain() error {
+	worst := 0
+	for i := range u.p.Constraints {
+		c := &u.p.Constraints[i]
+		switch {
+		case c.OnAverage():
+			u.limits = append(u.limits, onAverage(i, c)...)
+		case c.CVaR != nil:
+			if err := u.worst(i, c, worst); err != nil {
+				return problem.Inside(err, "constraints", i)
+			}
+			worst++
+		default:
+			u.episodes(i, c)
+		}
+	}
+	return nil
+}
+
+// onAverage returns the limits of a constraint on an expected return.
+func onAverage(number int, c *problem.Constraint) (limits []*Limit) {
+	for _, b := range []struct {
+		bound   *float64
+		atLeast bool
+	}{{c.AtLeast, true}, {c.AtMost, false}} {
+		if b.bound != nil {
+			limits = append(limits, &Limit{Scope: OnAverage, Constraint: number,
+				Name: words(c.Return, b.atLeast, short6(*b.bound), ""), Return: c.Return,
+				Bound: *b.bound, AtLeast: b.atLeast, expected: expected{name: c.Return, atLeast: b.atLeast,
+					bound: *b.bound}})
+		}
+	}
+	return limits
+}
+
+// episodes takes down a constraint on the total of every episode, or of a share of them.
+func (u *unfolding) episodes(i int, c *problem.Constraint) {
+	probability := 1.0
+	if c.Probability != nil {
+		probability = *c.Probability
+	}
+	for _, b := range []struct {
+		bound *float64
+		kind  monitor.LimitKind
+	}{{c.AtLeast, monitor.AtLeast}, {c.AtMost, monitor.Above}} {
+		if b.bound == nil {
+			continue
+		}
+		limit := monitor.Threshold{Kind: b.kind, At: *b.bound}
+		if probability < 1 {
+			u.limits = append(u.limits, u.chance(i, c.Return, limit, probability))
+			continue
+		}
+		u.limits = append(u.limits, u.always(i, c.Return, limit))
+	}
+}
+
+// always returns a bound that holds whatever chance does.
+func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
+	atLeast := limit.Kind == monitor.AtLeast
+	l := &Limit{row: -1}
+	// Without a horizon no single choice breaks a lower bound: the total may still grow.
+	limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0)
+	if limit.Enforced {
+		u.wanted = append(u.wanted, wanted{of, limit, "", atLeast, []any{"constraints", i}})
+	} else {
+		l = u.chance(i, of, limit, 1)
+	}
+	l.Scope = EveryEpisode
+	l.Constraint = i
+	l.Return = of
+	l.Bound, l.AtLeast = limit.At, atLeast
+	l.Name = words(of, atLeast, short(limit.At), " always")
+	return l
+}
+
+// chance returns a bound that holds with a probability.
+func (u *unfolding) chance(i int, of string, limit monitor.Threshold, probability float64) *Limit {
+	l := &Limit{Scope: WithProbability, Constraint: i, AtLeast: limit.Kind == monitor.AtLeast}
+	if l.AtLeast {
+		l.Return, l.Bound = fmt.Sprintf("P(%s ≥ %s)", of, short(limit.At)), probability
+	} else {
+		l.Return, l.Bound = fmt.Sprintf("P(%s > %s)", of, short(limit.At)), complement(probability)
+	}
+	l.Name = words(l.Return, l.AtLeast, short6(l.Bound), "")
+	l.expected = expected{name: l.Return, atLeast: l.AtLeast, bound: l.Bound}
+	u.wanted = append(u.wanted, wanted{of, limit, l.Return, l.AtLeast, []any{"constraints", i}})
+	return l
+}
+
+// complement returns 1 − p as decimals, so that 0.95 leaves 0.05.
+func complement(p float64) float64 {
+	x, _ := new(big.Rat).SetString(short(p))
+	rest, _ := x.Sub(big.NewRat(1, 1), x).Float64()
+	return rest
+}
+
+// worst takes down that the mean of the worst episodes keeps a bound. number counts such constraints.
+func (u *unfolding) worst(i int, c *problem.Constraint, number int) error {
+	l := &Limit{Scope: WorstEpisodes, Constraint: i, Name: c.String(), Return: c.Limited(), Share: *c.CVaR}
+	kind, text := monitor.Excess, "excess of %s over %s"
+	if c.AtLeast != nil {
+		l.Bound, l.AtLeast, kind, text = *c.AtLeast, true, monitor.Shortfall, "shortfall of %s below %s"
+	} else {
+		l.Bound = *c.AtMost
+	}
+	l.Threshold = l.Bound
+	if number < len(u.opts.Thresholds) {
+		l.Threshold = u.opts.Thresholds[number]
+	}
+	limit := monitor.Threshold{Kind: kind, At: l.Threshold}
+	totals, err := u.totalsOf(tail{c.Return, l.AtLeast}, limit)
+	if err != nil {
+		return err
+	}
+	if err := l.setThresholds(totals, c.Return); err != nil {
+		return err
+	}
+	l.expected = expected{name: fmt.Sprintf(text, c.Return, short(l.Threshold)), bound: l.room()}
+	u.limits = append(u.limits, l)
+	u.wanted = append(u.wanted, wanted{c.Return, limit, l.expected.name, false, []any{"constraints", i}})
+	return nil
+}
+
 // Rows returns the limit that each row of the task stands for.
 func (q *Query) Rows() []*Limit {
 	rows := make([]*Limit, 0, len(q.Limits))
@@ -159,96 +281,6 @@ func (q *Query) Of(scope Scope) (limits []*Limit) {
 	return limits
 }
 
-// A Standing says how an answer stands to a limit, in the limit's own units.
-type Standing struct {
-	// Limit is nil for a target set that no list of half-spaces gives, which is one limit as a whole.
-	Limit *Limit
-	// Slack is by how much the answer keeps the limit, NaN if that is not known. Scale is the size by which
-	// rounding errors of Slack are measured.
-	Slack, Scale float64
-	// Price is how much the optimum improves for each unit by which the limit is relaxed. It is NaN without an
-	// optimum, and for limits of every episode.
-	Price float64
-	// Prices are those of the target set as a whole, one for each return; nil for other limits.
-	Prices []float64
-
-	noise float64 // see Shown
-}
-
-// priceNoise is a share of the objective. A price that changes the objective by no more is noise: a degenerate optimum
-// has many prices, and rounding picks one.
-const priceNoise = 1e-9
-
-// Shown is the price, and 0 where over all returns that are possible it changes the objective by less than is
-// certified, or by no more than noise.
-func (s *Standing) Shown() float64 {
-	if s.Scale > 0 && s.Price*s.Scale <= s.noise {
-		return 0
-	}
-	return s.Price
-}
-
-func (s *Standing) setNoise(r *exact.Result) {
-	s.noise = max(math.Abs(r.Objective-r.Bound), priceNoise*math.Abs(r.Objective))
-}
-
-// Standings returns how an answer stands to each limit: to those that are rows of the task, to the target as a
-// whole if it is no list of half-spaces, then to those of every episode.
-func (q *Query) Standings(r *exact.Result) (list []Standing) {
-	rest := slices.Clone(r.Dual) // what the rows leave of it is the price of a curved target
-	sides, rows := q.Scale(), q.Rows()
-	for k, price := range r.Prices {
-		floats.AddScaled(rest, -price.Value, price.Normal)
-		if k >= len(rows) || rows[k].Scope == EveryEpisode {
-			continue // it holds for all returns that are possible, or is listed below
-		}
-		slack, scale := price.Offset, 0.0
-		for i, n := range price.Normal {
-			if n != 0 { // what has no limit may be infinite
-				slack -= n * r.Returns[i]
-				scale += math.Abs(n) * sides[i]
-			}
-		}
-		l := rows[k]
-		list = append(list, Standing{Limit: l, Slack: l.Slack(slack), Scale: l.Slack(scale),
-			Price: l.Price(price.Value)})
-	}
-	if _, polyhedral := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper()); !polyhedral {
-		list = append(list, Standing{Slack: math.NaN(), Price: floats.Norm(rest, 2), Prices: rest})
-	}
-	for i := range list {
-		s := &list[i]
-		s.setNoise(r)
-		if r.Status != exact.Optimal || q.Task.Cost == nil {
-			s.Price, s.Prices = math.NaN(), nil
-		}
-	}
-	for _, l := range q.Of(EveryEpisode) {
-		i := slices.Index(q.Returns, l.Return)
-		list = append(list, Standing{Limit: l, Slack: q.slackOfEveryEpisode(l, i, r), Scale: sides[i],
-			Price: math.NaN()})
-	}
-	return list
-}
-
-// slackOfEveryEpisode returns by how much the episode that fares worst under an answer keeps a limit on return
-// i, NaN if it is not known.
-func (q *Query) slackOfEveryEpisode(l *Limit, i int, r *exact.Result) float64 {
-	policies := Draws(r.Policy, r.Mixture)
-	if len(policies) == 0 {
-		return math.NaN()
-	}
-	slack := math.Inf(1)
-	for _, c := range policies {
-		if l.AtLeast {
-			slack = min(slack, 0-monitor.Greatest(q.Model, c.Policy, i, -1)-l.Bound)
-		} else {
-			slack = min(slack, l.Bound-monitor.Greatest(q.Model, c.Policy, i, 1))
-		}
-	}
-	return slack
-}
-
 // words writes a bound, such as "fuel ≤ 8 always".
 func words(of string, atLeast bool, bound, after string) string {
 	return of + " " + problem.Relation(atLeast) + " " + bound + after
@@ -259,35 +291,6 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // short6 writes a number for people with at most six significant digits.
 func short6(x float64) string {
 	return strconv.FormatFloat(x+0, 'g', 6, 64) // + 0 makes -0 plain
-}
-
-// maxThresholds bounds the thresholds of a limit on the worst episodes.
-const maxThresholds = 10_000
-
-// onAverage returns the limits of a constraint on an expected return.
-func onAverage(number int, c *problem.Constraint) (limits []*Limit) {
-	for _, b := range []struct {
-		bound   *float64
-		atLeast bool
-	}{{c.AtLeast, true}, {c.AtMost, false}} {
-		if b.bound != nil {
-			limits = append(limits, &Limit{Scope: OnAverage, Constraint: number,
-				Name: words(c.Return, b.atLeast, short6(*b.bound), ""), Return: c.Return,
-				Bound: *b.bound, AtLeast: b.atLeast, expected: expected{name: c.Return, atLeast: b.atLeast,
-					bound: *b.bound}})
-		}
-	}
-	return limits
-}
-
-// setThresholds lists where the worst episodes may be taken to begin.
-func (l *Limit) setThresholds(totals func(bound float64) []float64, of string) error {
-	l.Thresholds = totals(l.Bound)
-	if len(l.Thresholds) > maxThresholds {
-		return fmt.Errorf("the total of %s has more than %d values that the worst episodes may begin at: want a "+
-			"coarser resolution", of, maxThresholds)
-	}
-	return nil
 }
 
 // Expression writes a linear form of the returns for people, such as "reward + 2 cost".

@@ -7,12 +7,17 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/geometry"
 )
 
 // A Query is a compiled problem. It is immutable and safe for concurrent use.
@@ -74,6 +79,195 @@ func (q *Query) At(ctx context.Context, thresholds []float64) (*Query, error) {
 		return q, nil
 	}
 	return q.family.compile(ctx, q.Problem, thresholds)
+}
+
+// A compiled problem has the model that is planned for. It serves all queries that ask no
+// more of episodes than the model tells.
+type compiled struct {
+	process  *problem.Process
+	declared int // how many returns cost and target of the problem are about
+	of       *problem.Problem
+	soft     bool
+	wanted   []wanted // before some of it was made soft
+	rounded  []bool   // see unfolding
+	inexact  bool     // see unfolding
+	totals   map[tail]func(bound float64) []float64
+	notes    []string
+	ranges   ranges
+	fleet    *Fleet // nil for one agent
+	planner  func() (*exact.Planner, error)
+}
+
+// A family has the compiled problems of queries that come from one another. It is safe for concurrent use.
+type family struct {
+	declared int // how many returns cost and target of the first problem are about
+	opts     Options
+
+	mu     sync.Mutex
+	free   *family // of the questions with totals rounded to the other side, see Query.settle
+	kept   []*compiled
+	stored int // transitions of all of them
+}
+
+// mostStored bounds the transitions of the models that a family keeps besides the first.
+const mostStored = 20_000_000
+
+// compile returns the query for a problem, with a model that is kept where one tells all that the limits need.
+func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []float64) (*Query, error) {
+	opts := f.opts
+	opts.Thresholds = thresholds
+	c, u, err := f.modelFor(ctx, p, opts)
+	if err != nil {
+		return nil, p.Located(err)
+	}
+	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f, options: opts}
+	err = q.place()
+	if err == nil {
+		err = q.setTask(ctx)
+	}
+	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+		return nil, p.Located(err)
+	}
+	return q, p.Located(err)
+}
+
+// modelFor returns a model that tells all that the limits of a problem need, and its unfolding.
+func (f *family) modelFor(ctx context.Context, p *problem.Problem, opts Options) (*compiled, *unfolding, error) {
+	f.mu.Lock()
+	kept := slices.Clone(f.kept)
+	f.mu.Unlock()
+	for _, c := range kept {
+		u, ok, err := c.serves(p, opts)
+		if ok || err != nil {
+			return c, u, err
+		}
+	}
+	build := compile
+	if p.Fleet != nil {
+		build = compileFleet
+	}
+	c, u, err := build(ctx, p, opts, f.declared)
+	if err == nil {
+		f.keep(c)
+	}
+	return c, u, err
+}
+
+// keep keeps a compiled problem, if there is room.
+func (f *family) keep(c *compiled) {
+	if c.process.Model == nil && c.fleet == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := c.transitions()
+	if len(f.kept) == 0 || f.stored+n <= mostStored {
+		f.kept, f.stored = append(f.kept, c), f.stored+n
+	}
+}
+
+// transitions counts those of all models.
+func (c *compiled) transitions() int {
+	if c.fleet == nil {
+		return c.process.Model.Transitions()
+	}
+	n := 0
+	for _, t := range c.fleet.Types {
+		n += t.Model.Transitions()
+	}
+	return n
+}
+
+// compile builds the model of a problem. declared is how many of its returns cost and target are about.
+func compile(_ context.Context, p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
+	u, err := unfold(p, opts, nil, opts.Soft)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &compiled{declared: declared, of: p, soft: opts.Soft, wanted: u.wanted, rounded: u.rounded, totals: u.totals}
+	c.planner = sync.OnceValues(func() (*exact.Planner, error) {
+		return exact.NewPlanner(c.process.Model, opts.Workers)
+	})
+	if p.Model == nil || !p.Episodic() {
+		c.process = problem.NewProcess(p, nil, nil)
+		return c, u, nil
+	}
+	if sh := p.Model.Shape(); sh != nil && sh.Game() {
+		return nil, nil, errors.New("returns and constraints about the course of an episode are for problems with one player")
+	}
+	if err := u.build(c); err != nil {
+		return nil, nil, err
+	}
+	worst := c.process.Product.Losing
+	if worst == nil {
+		return c, u, nil
+	}
+	// No policy keeps in every episode what it should. The least probability of failing, which is to be 0,
+	// proves it.
+	note := "Starting in " + p.StateName(worst.State) + ", every policy may come to break " + enforced(u.limits)
+	if u.inexact {
+		note += " as totals are rounded"
+	}
+	note += "."
+	soft, err := unfold(p, opts, nil, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	soft.notes, c.soft = []string{note}, true
+	return c, soft, soft.build(c)
+}
+
+// enforced names the limits that decide which choices the model offers.
+func enforced(limits []*Limit) string {
+	var names []string
+	for _, l := range limits {
+		if l.Enforced() {
+			names = append(names, l.Name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// serves unfolds another problem, and reports whether the model tells all that it needs.
+func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bool, err error) {
+	if c.fleet != nil {
+		return c.servesFleet(p, opts)
+	}
+	if p.Model != c.of.Model || !slices.Equal(p.Returns, c.of.Returns) || !reflect.DeepEqual(p.Kinds, c.of.Kinds) {
+		return nil, false, nil
+	}
+	u, err = unfold(p, opts, c, opts.Soft)
+	if err != nil {
+		return nil, false, err
+	}
+	if !covers(c.wanted, u.wanted, opts) || !slices.Equal(c.rounded, u.rounded) {
+		return nil, false, nil
+	}
+	if c.soft {
+		u, err = unfold(p, opts, c, true)
+	}
+	return u, err == nil, err
+}
+
+// covers reports whether a model that was built for have answers want too. Both have to enforce the same.
+func covers(have, want []wanted, opts Options) bool {
+	in := func(list []wanted, w wanted) bool {
+		return slices.ContainsFunc(list, func(x wanted) bool {
+			return x.of == w.of && x.limit == w.limit && x.name == w.name &&
+				(x.large == w.large || opts.Resolution == 0)
+		})
+	}
+	for _, w := range want {
+		if !in(have, w) {
+			return false
+		}
+	}
+	for _, w := range have {
+		if w.limit.Enforced && !in(want, w) {
+			return false
+		}
+	}
+	return true
 }
 
 // Planner returns the planner of the model, which the queries that share the model share. It is for one player.

@@ -4,13 +4,56 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/geometry"
 )
+
+// maxThresholds bounds the thresholds of a limit on the worst episodes.
+const maxThresholds = 10_000
+
+// setThresholds lists where the worst episodes may be taken to begin.
+func (l *Limit) setThresholds(totals func(bound float64) []float64, of string) error {
+	l.Thresholds = totals(l.Bound)
+	if len(l.Thresholds) > maxThresholds {
+		return fmt.Errorf("the total of %s has more than %d values that the worst episodes may begin at: want a "+
+			"coarser resolution", of, maxThresholds)
+	}
+	return nil
+}
+
+// totalsOf returns a function that lists the totals of a return up to a bound, or from it on.
+func (u *unfolding) totalsOf(t tail, limit monitor.Threshold) (func(bound float64) []float64, error) {
+	if u.known != nil && u.known.totals[t] != nil {
+		return u.known.totals[t], nil
+	}
+	b, err := u.budget(t.of, t.of, []monitor.Threshold{limit}, u.rounding(t.of, t.atLeast))
+	if err != nil {
+		return nil, err
+	}
+	u.totals[t] = keepLast(func(bound float64) []float64 { return b.Totals(bound, !t.atLeast) })
+	return u.totals[t], nil
+}
+
+// keepLast returns a function that keeps its last answer: each of many thresholds asks for the list of all of them.
+func keepLast(f func(bound float64) []float64) func(bound float64) []float64 {
+	var mu sync.Mutex
+	last, answer := math.NaN(), []float64(nil)
+	return func(bound float64) []float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		if bound != last {
+			last, answer = bound, f(bound)
+		}
+		return answer
+	}
+}
 
 // thresholds visits each choice of the thresholds of the worst episodes: a policy keeps limits on their mean if it
 // keeps those of one choice. Where no total keeps a bound the bound stands for them. Without such limits there is one
