@@ -31,7 +31,7 @@ type Limited interface {
 type MOMA struct {
 	saved.State
 	counts  *Counts
-	planner Planner
+	planner OptimisticPlanner
 	dual    DualUpdate
 	plan    *Plan
 	most    int // episodes that the bonus was made for, 0 for any number
@@ -57,7 +57,7 @@ type momaState struct {
 
 // NewMOMA returns a learner made of its three parts: counts, a planner on them,
 // and a dual update. It panics if one is missing.
-func NewMOMA(counts *Counts, planner Planner, dual DualUpdate) *MOMA {
+func NewMOMA(counts *Counts, planner OptimisticPlanner, dual DualUpdate) *MOMA {
 	if counts == nil || planner == nil || dual == nil {
 		panic("cmdp: MOMA without counts, planner or dual update")
 	}

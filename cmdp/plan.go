@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Planner finds an optimistic policy for a direction from what has been seen.
-type Planner interface {
+// An OptimisticPlanner finds an optimistic policy for a direction from what has been seen.
+type OptimisticPlanner interface {
 	// NewPlan returns an empty plan for use with this planner.
 	NewPlan() *Plan
 	// Plan fills dst, which NewPlan made, with a policy that minimises an
@@ -21,7 +21,7 @@ type Planner interface {
 	Plan(dst *Plan, counts *Counts, dir []float64)
 }
 
-// A Plan is the answer of a Planner: a policy, and bounds on its value in the
+// A Plan is the answer of an OptimisticPlanner: a policy, and bounds on its value in the
 // direction that was asked. It stays valid until the next call of Plan with the
 // same destination. It must not be used concurrently.
 type Plan struct {

@@ -45,7 +45,7 @@ var functions = []any{
 	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel,
 	baseline.NewRecorder, baseline.PlanCredibly,
 	baseline.PlanSampled, baseline.Ranges, baseline.SampleError, baseline.SamplesFor, baseline.SupportOf,
-	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint,
+	contest.MeanInterval, contest.New, contest.NewCheckpointFile, contest.Play, contest.ReadCheckpoint,
 	contest.SavedEpisodes,
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate,
 	exact.Front, exact.NewLinearMixer,
@@ -79,7 +79,7 @@ var functions = []any{
 	geometry.NewSimplex,
 	geometry.NewTranslate, geometry.Restrict, geometry.Separate,
 	oracle.Distance, oracle.Extremes, oracle.NewActiveSet, oracle.NewBoxConjugate, oracle.NewConjugate,
-	oracle.NewIntersection, oracle.NewMinNorm,
+	oracle.NewIntersectionProjector, oracle.NewMinNorm,
 	oracle.NewProximalMaximizer, oracle.Support,
 	lp.AtLeast, lp.AtMost, lp.Equal, lp.Free, lp.NewEmbedded, lp.NewGLPK, lp.NewSolver, lp.Solve,
 }

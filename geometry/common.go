@@ -14,7 +14,7 @@ import (
 // common is the intersection of a bounded box and sets that have no exact method
 // together.
 type common struct {
-	*oracle.Intersection
+	*oracle.IntersectionProjector
 	oracle.LinearMaximizer // a cut if there is but one set besides rows, else a ProximalMaximizer
 	box                    *BoundedBox
 	sets                   []Set     // besides the box
@@ -25,7 +25,7 @@ type common struct {
 	room                   float64
 }
 
-// conditional is a set that is best handed to oracle.Intersection as conditions on
+// conditional is a set that is best handed to oracle.IntersectionProjector as conditions on
 // images of x, not as one projection.
 type conditional interface {
 	conditions() []oracle.Member
@@ -59,7 +59,7 @@ func newCommon(sets []Set, box *BoundedBox) (Compact, error) {
 		return nil, err
 	}
 	c := &common{box: box, sets: sets, middle: make([]float64, box.Dim())}
-	c.Intersection, err = oracle.NewIntersection(box.Dim(), members...)
+	c.IntersectionProjector, err = oracle.NewIntersectionProjector(box.Dim(), members...)
 	if err != nil {
 		return nil, fmt.Errorf("geometry: %w", err)
 	}
@@ -86,7 +86,7 @@ func (c *common) maximizer() (oracle.LinearMaximizer, error) {
 			}
 		}
 	}
-	return oracle.NewProximalMaximizer(c.Intersection, c.center, c.radius)
+	return oracle.NewProximalMaximizer(c.IntersectionProjector, c.center, c.radius)
 }
 
 // findInterior takes the mean of the extreme points along the axes and a radius of
@@ -141,7 +141,7 @@ func (c *common) Project(dst, x []float64) {
 	check(c.Dim(), dst, x)
 	near := 1e2 * c.radius
 	if !(floats.Distance(x, c.center, 2) > 10*near) || c.radius == 0 {
-		c.Intersection.Project(dst, x)
+		c.IntersectionProjector.Project(dst, x)
 		return
 	}
 	far, next := scratch.Get(c.Dim()), scratch.Get(c.Dim())
@@ -152,7 +152,7 @@ func (c *common) Project(dst, x []float64) {
 		for i, v := range *far {
 			(*next)[i] = dst[i] + (v-dst[i])*pull
 		}
-		c.Intersection.Project(*next, *next)
+		c.IntersectionProjector.Project(*next, *next)
 		moved := floats.Distance(*next, dst, 2)
 		copy(dst, *next)
 		if moved <= 1e-12*c.radius {

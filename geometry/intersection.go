@@ -49,7 +49,7 @@ func NewIntersection(sets ...Set) (Set, error) {
 	if len(members) == 1 && members[0].Matrix == nil && members[0].Shift == nil {
 		s.projection = members[0].Set
 	} else {
-		s.projection, err = oracle.NewIntersection(box.Dim(), members...)
+		s.projection, err = oracle.NewIntersectionProjector(box.Dim(), members...)
 		if err != nil {
 			return nil, fmt.Errorf("geometry: %w", err)
 		}
@@ -156,7 +156,7 @@ func (s *Intersection) restrict(box *BoundedBox) (Compact, error) {
 func (s *Intersection) Dim() int { return s.projection.Dim() }
 
 // Project finds the nearest common point: exactly if all sets are polyhedral, else
-// by oracle.Intersection.
+// by oracle.IntersectionProjector.
 func (s *Intersection) Project(dst, x []float64) {
 	check(s.Dim(), dst, x)
 	s.projection.Project(dst, x)

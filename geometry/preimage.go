@@ -11,7 +11,7 @@ import (
 
 // preimage is {x : matrix·x + shift in set} for a set that is not polyhedral.
 type preimage struct {
-	*oracle.Intersection
+	*oracle.IntersectionProjector
 	*linearMap
 	set    Set
 	middle []float64
@@ -20,7 +20,7 @@ type preimage struct {
 // NewPreimage returns {x : matrix·x + shift in set}, in as many dimensions as the
 // matrix has columns; a nil shift is zero. The preimage of a polyhedral set is a
 // Polyhedron (the set itself need not be bounded); others are projected on by
-// oracle.Intersection, and become a Compact by Restrict. It is an error if shapes do
+// oracle.IntersectionProjector, and become a Compact by Restrict. It is an error if shapes do
 // not fit or an entry is not finite, and, wrapping ErrEmpty, if the map never meets
 // the set.
 func NewPreimage(matrix [][]float64, shift []float64, set Set) (Set, error) {
@@ -39,14 +39,14 @@ func NewPreimage(matrix [][]float64, shift []float64, set Set) (Set, error) {
 		return m.pull(rows)
 	}
 	s := &preimage{linearMap: m, set: set, middle: make([]float64, m.dim)}
-	s.Intersection, err = oracle.NewIntersection(m.dim, s.conditions()...)
+	s.IntersectionProjector, err = oracle.NewIntersectionProjector(m.dim, s.conditions()...)
 	if err != nil {
 		return nil, fmt.Errorf("geometry: preimage: %w", err)
 	}
 	inner := make([]float64, set.Dim())
 	interiorOf(set, inner)
 	s.transposed(s.middle, inner)
-	s.Intersection.Project(s.middle, s.middle)
+	s.IntersectionProjector.Project(s.middle, s.middle)
 	return s, nil
 }
 

@@ -170,7 +170,7 @@ func TestConjugateErrors(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := oracle.NewIntersection(1, oracle.Member{Set: ball{[]float64{0}, 1}},
+	if _, err := oracle.NewIntersectionProjector(1, oracle.Member{Set: ball{[]float64{0}, 1}},
 		oracle.Member{Set: ball{[]float64{3}, 1}}); !errors.Is(err, oracle.ErrEmpty) {
 		t.Errorf("disjoint balls: %v", err)
 	}

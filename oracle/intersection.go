@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Member is one condition of an Intersection: Matrix·x + Shift lies in Set. A nil
+// Member is one condition of an IntersectionProjector: Matrix·x + Shift lies in Set. A nil
 // Matrix stands for the identity, a nil Shift for zero.
 type Member struct {
 	Set    Projector
@@ -26,7 +26,7 @@ const (
 	newtonSteps   = 200
 )
 
-// Intersection projects on the points that satisfy several conditions, each a
+// IntersectionProjector projects on the points that satisfy several conditions, each a
 // closed convex set known by its projection, perhaps through an affine map.
 //
 // It is the method of multipliers (Rockafellar, 1976): the conditions enter the
@@ -38,22 +38,22 @@ const (
 //
 // A call allocates only when the pool of work space is empty. It is safe for
 // concurrent use if the sets are.
-type Intersection struct {
+type IntersectionProjector struct {
 	dim     int
 	members []Member
 	total   int // the sum of the dimensions of the members' sets
 	pool    sync.Pool
 }
 
-// NewIntersection returns the projection on the points of dimension dim that satisfy
+// NewIntersectionProjector returns the projection on the points of dimension dim that satisfy
 // all conditions. It is an error if there are none, if dimensions do not fit, and,
 // wrapping ErrEmpty and with the multipliers of planes that show it, if
 // no point satisfies them all.
-func NewIntersection(dim int, members ...Member) (*Intersection, error) {
+func NewIntersectionProjector(dim int, members ...Member) (*IntersectionProjector, error) {
 	if len(members) == 0 || dim < 1 {
 		return nil, errors.New("oracle: intersection of no sets or dimension 0: want at least one")
 	}
-	s := &Intersection{dim: dim, members: append([]Member(nil), members...)}
+	s := &IntersectionProjector{dim: dim, members: append([]Member(nil), members...)}
 	for k, m := range members {
 		if m.Set == nil {
 			return nil, fmt.Errorf("oracle: member %d of an intersection has no set", k)
@@ -79,15 +79,15 @@ func NewIntersection(dim int, members ...Member) (*Intersection, error) {
 }
 
 // Dim returns the dimension of the space.
-func (s *Intersection) Dim() int { return s.dim }
+func (s *IntersectionProjector) Dim() int { return s.dim }
 
 // Project sets dst to the nearest point to x that satisfies all conditions. dst may be x.
-func (s *Intersection) Project(dst, x []float64) { s.Nearest(dst, x) }
+func (s *IntersectionProjector) Project(dst, x []float64) { s.Nearest(dst, x) }
 
 // Nearest is Project with its certificate: outside is the largest distance at which a
 // condition is missed, and slack is such that ⟨x − dst, y − dst⟩ ≤ slack for all
 // points y that satisfy all conditions, up to rounding.
-func (s *Intersection) Nearest(dst, x []float64) (outside, slack float64) {
+func (s *IntersectionProjector) Nearest(dst, x []float64) (outside, slack float64) {
 	if len(dst) != s.dim || len(x) != s.dim {
 		panic(badLength)
 	}
@@ -124,7 +124,7 @@ func (m *Member) addTransposed(g, y []float64, scale float64) {
 
 // prove looks for a common point, or for planes that show that there is none, by
 // projecting on all the planes found so far.
-func (s *Intersection) prove() error {
+func (s *IntersectionProjector) prove() error {
 	point, n := make([]float64, s.dim), leastDistance{dim: s.dim}
 	var outside float64
 	for range 200 + 40*s.dim {
@@ -170,7 +170,7 @@ func (s *Intersection) prove() error {
 
 // judge decides, when planes are exhausted, by their multipliers or, where rounding
 // spoils these, by how near the projection comes to all sets.
-func (s *Intersection) judge(n *leastDistance, near float64) error {
+func (s *IntersectionProjector) judge(n *leastDistance, near float64) error {
 	total, value, rest := 0.0, 0.0, make([]float64, s.dim)
 	for i, m := range n.farkas {
 		total += math.Abs(m)

@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// multipliers is the work space of one call of an Intersection: it minimises
+// multipliers is the work space of one call of an IntersectionProjector: it minimises
 //
 //	½‖x − target‖² + ½·penalty·Σ ‖r_i‖²,   r_i = w_i − Π_i(w_i),   w_i = M_i x + t_i + u_i
 //
 // over x, and then renews u_i = r_i. At a fixed point M_i x + t_i = Π_i(w_i) is in
 // the set, and penalty·u_i is a normal there.
 type multipliers struct {
-	*Intersection
+	*IntersectionProjector
 	target, best []float64
 	x, grad      []float64
 	nextX, nextG []float64
@@ -26,11 +26,11 @@ type multipliers struct {
 	proj, image  []float64
 }
 
-func newMultipliers(s *Intersection) *multipliers {
+func newMultipliers(s *IntersectionProjector) *multipliers {
 	v := func(n int) []float64 { return make([]float64, n) }
 	d := s.dim
 	return &multipliers{
-		Intersection: s, target: v(d), best: v(d), x: v(d), grad: v(d), nextX: v(d), nextG: v(d),
+		IntersectionProjector: s, target: v(d), best: v(d), x: v(d), grad: v(d), nextX: v(d), nextG: v(d),
 		step: v(d), change: v(d), product: v(d), inverse: v(d * d), u: v(s.total), r: v(s.total), next: v(s.total),
 		proj: v(s.total), image: v(s.total),
 	}

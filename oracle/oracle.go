@@ -10,7 +10,7 @@
 // asked another through an adapter: [NewMinNorm] projects on a set that is known by its
 // linear maximiser, [NewProximalMaximizer] maximises over a set that can be projected on,
 // and [NewConjugate] gives the conjugate of a function known by values and subgradients.
-// [NewActiveSet] projects on a polyhedron, and [NewIntersection] on the common points of sets.
+// [NewActiveSet] projects on a polyhedron, and [NewIntersectionProjector] on the common points of sets.
 //
 // All methods of all interfaces follow the same rules. A destination comes
 // first and has length Dim; it is overwritten whatever it held before, NaN

@@ -180,7 +180,7 @@ func TestIntersectionOfBalls(t *testing.T) {
 		for _, a := range []float64{0.1, 0.5, 0.9, 0.99} {
 			left, right := ball{make([]float64, d), 1}, ball{make([]float64, d), 1}
 			left.center[0], right.center[0] = -a, a
-			s, err := oracle.NewIntersection(d, oracle.Member{Set: left}, oracle.Member{Set: right})
+			s, err := oracle.NewIntersectionProjector(d, oracle.Member{Set: left}, oracle.Member{Set: right})
 			if err != nil {
 				t.Fatal(err)
 			}

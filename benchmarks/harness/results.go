@@ -23,18 +23,18 @@ func Problem(name string) (*problem.Problem, error) {
 
 // Results reads the results of a problem of a suite from their folder: those of each learner, in the order of their
 // seeds.
-func Results(folder string, e *contest.Entry) (map[string][]*contest.Result, error) {
+func Results(folder string, e *contest.Entry) (map[string][]*contest.RunResult, error) {
 	files, err := filepath.Glob(filepath.Join(folder, e.Name+"--*--*.json"))
 	if err != nil {
 		return nil, err
 	}
-	runs := make(map[string][]*contest.Result)
+	runs := make(map[string][]*contest.RunResult)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		r := new(contest.Result)
+		r := new(contest.RunResult)
 		if err := json.Unmarshal(data, r); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -44,7 +44,7 @@ func Results(folder string, e *contest.Entry) (map[string][]*contest.Result, err
 		runs[r.Algorithm] = append(runs[r.Algorithm], r)
 	}
 	for _, list := range runs {
-		slices.SortFunc(list, func(a, b *contest.Result) int { return cmp.Compare(a.Seed, b.Seed) })
+		slices.SortFunc(list, func(a, b *contest.RunResult) int { return cmp.Compare(a.Seed, b.Seed) })
 	}
 	return runs, nil
 }

@@ -136,7 +136,7 @@ func (o *options) section(ctx context.Context, e *contest.Entry) (string, error)
 }
 
 // curveOf returns a metric of the runs of a learner, beyond the gap of a game.
-func curveOf(runs []*contest.Result, metric string, gap float64) *curve {
+func curveOf(runs []*contest.RunResult, metric string, gap float64) *curve {
 	c := &curve{}
 	for i, r := range runs {
 		var values []float64

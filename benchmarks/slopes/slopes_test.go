@@ -92,17 +92,17 @@ inventory, {problem: "matrix:limit=0.4", name: pennies, algorithms: [moma-free]}
 
 // TestExcess has a slope beyond the gap alone: the distance itself stays at the gap.
 func TestExcess(t *testing.T) {
-	var r contest.Result
+	var r contest.RunResult
 	for k := 1; k <= 10000; k *= 2 {
 		r.History = append(r.History, contest.Record{Episode: k,
 			Metrics: contest.Values{"violation": 0.5 + 1/float64(k)}})
 	}
-	c := curveOf([]*contest.Result{&r, &r}, "violation", 0.5)
+	c := curveOf([]*contest.RunResult{&r, &r}, "violation", 0.5)
 	o := options{resamples: 100}
 	if got, decades := o.fitted(c); got != "-1.00 [-1.00, -1.00]" || decades != "-1.00, -1.00" {
 		t.Errorf("excess 1/k: slope %s, by decade %s", got, decades)
 	}
-	if got, decades := o.fitted(curveOf([]*contest.Result{&r}, "violation", 2)); got != "–" || decades != "–" {
+	if got, decades := o.fitted(curveOf([]*contest.RunResult{&r}, "violation", 2)); got != "–" || decades != "–" {
 		t.Errorf("inside the gap: slope %s, by decade %s", got, decades)
 	}
 }

@@ -107,7 +107,7 @@ func (c *event) row(e *contest.Entrant, times bool) *compareRow {
 		row.status, row.reason = "refused", e.Refused
 		return row
 	}
-	var done []*contest.Result
+	var done []*contest.RunResult
 	for _, r := range e.Results {
 		if r != nil {
 			done = append(done, r)

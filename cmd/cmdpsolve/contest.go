@@ -67,7 +67,7 @@ func addSettings(f *pflag.FlagSet, s *contest.Settings, without ...string) {
 			f.BoolVar(v, of.Name, *v, of.Help)
 		case *string:
 			f.StringVar(v, of.Name, *v, of.Help)
-		case *contest.Opponent:
+		case *contest.OpponentText:
 			f.StringVar((*string)(v), of.Name, string(*v), of.Help)
 		default:
 			panic("setting " + of.Name + " of a kind that flags do not have")
@@ -133,8 +133,8 @@ func (o *playOptions) read(ctx context.Context, s *contest.Settings, measured bo
 }
 
 // keeper returns where the runs of a contest are kept. It takes over those of a checkpoint.
-func (o *playOptions) keeper(c *contest.Contest, from *cmdp.Checkpoint) (*contest.Checkpoint, error) {
-	file, err := contest.NewCheckpoint(o.save, c)
+func (o *playOptions) keeper(c *contest.Contest, from *cmdp.Checkpoint) (*contest.CheckpointFile, error) {
+	file, err := contest.NewCheckpointFile(o.save, c)
 	if err == nil && from != nil {
 		err = file.Adopt(from, o.resume)
 	}
@@ -287,7 +287,7 @@ func unanswered(a *contest.Answer) string {
 }
 
 // describeOpponent names an opponent in a few words.
-func describeOpponent(o *problem.Opponent) string {
+func describeOpponent(o *problem.OpponentSpec) string {
 	var parts []string
 	for _, inner := range o.Opponents {
 		parts = append(parts, describeOpponent(inner))

@@ -41,7 +41,7 @@ func (p *loaded) as(q *query.Query) *loaded {
 }
 
 // remembering returns the problem whose states remember what the policies of an answer do.
-func (p *loaded) remembering(product *monitor.Product) (*loaded, error) {
+func (p *loaded) remembering(product *monitor.ProductModel) (*loaded, error) {
 	q, err := p.Remembering(product)
 	if err != nil {
 		return p, err

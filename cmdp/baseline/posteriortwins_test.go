@@ -26,7 +26,8 @@ func (f recalling) Step(_ []float64, memory int, t monitor.Transition) int {
 
 // remembering returns the product of a model with a memory, and a posterior learner that has played so many
 // episodes of it.
-func remembering(t *testing.T, m *cmdp.Model, f recalling, episodes int, tuning Tuning) (*monitor.Product, *posterior) {
+func remembering(t *testing.T, m *cmdp.Model, f recalling, episodes int,
+	tuning Tuning) (*monitor.ProductModel, *posterior) {
 	t.Helper()
 	p, err := monitor.New(monitor.Spec{Model: m, Monitors: []monitor.Monitor{f}})
 	if err != nil {

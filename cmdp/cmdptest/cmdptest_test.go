@@ -71,7 +71,7 @@ func newMOMA(t testing.TB, m *cmdp.Model) func() (cmdp.Learner, error) {
 	}
 }
 
-func planner(t testing.TB, m *cmdp.Model) cmdp.Planner {
+func planner(t testing.TB, m *cmdp.Model) cmdp.OptimisticPlanner {
 	t.Helper()
 	bonus, err := cmdp.NewBonus(m.Shape(), true, false, settings().Bonus, settings().Confidence)
 	if err != nil {
@@ -298,12 +298,12 @@ func TestWrongDualUpdatesDie(t *testing.T) {
 
 // badPlanner spoils the plans of a good one.
 type badPlanner struct {
-	cmdp.Planner
+	cmdp.OptimisticPlanner
 	spoil func(p *cmdp.Plan, dir []float64)
 }
 
 func (b badPlanner) Plan(dst *cmdp.Plan, c *cmdp.Counts, dir []float64) {
-	b.Planner.Plan(dst, c, dir)
+	b.OptimisticPlanner.Plan(dst, c, dir)
 	b.spoil(dst, dir)
 }
 

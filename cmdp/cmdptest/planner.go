@@ -15,7 +15,7 @@ const plannerEpisodes = 200
 // behind in a plan (erratum E-21); that a zero direction is answered; that every
 // action is one that its state offers; and that the direction is not changed.
 // counts must be empty and fit the environment and the planner.
-func CheckPlanner(p cmdp.Planner, env cmdp.Environment, counts *cmdp.Counts) error {
+func CheckPlanner(p cmdp.OptimisticPlanner, env cmdp.Environment, counts *cmdp.Counts) error {
 	sh := env.Shape()
 	envRNG, agent, rng := stream("environment"), stream("agent"), stream("directions")
 	used, tr := p.NewPlan(), cmdp.NewTrajectory(sh)
@@ -44,7 +44,7 @@ func CheckPlanner(p cmdp.Planner, env cmdp.Environment, counts *cmdp.Counts) err
 	return nil
 }
 
-func checkPlan(p cmdp.Planner, used *cmdp.Plan, counts *cmdp.Counts, dir []float64) error {
+func checkPlan(p cmdp.OptimisticPlanner, used *cmdp.Plan, counts *cmdp.Counts, dir []float64) error {
 	before := append([]float64(nil), dir...)
 	p.Plan(used, counts, dir)
 	if !equal(dir, before) {

@@ -11,9 +11,9 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// A Checkpoint keeps the runs of one contest in a file of cmdp.Checkpoint, which has one
+// A CheckpointFile keeps the runs of one contest in a file of cmdp.Checkpoint, which has one
 // saved run for each learner and seed. With an empty path it keeps results in memory alone.
-type Checkpoint struct {
+type CheckpointFile struct {
 	path    string
 	contest *Contest
 	mu      sync.Mutex
@@ -31,13 +31,13 @@ type checkpointSettings struct {
 type savedRun struct {
 	Algorithm string        `json:"algorithm"`
 	Seed      uint64        `json:"seed"`
-	Result    *Result       `json:"result,omitempty"`
+	Result    *RunResult    `json:"result,omitempty"`
 	Spent     time.Duration `json:"spent"`
 	History   []Record      `json:"history"`
 }
 
-// NewCheckpoint returns a checkpoint of a contest. Nothing is written before a run is kept.
-func NewCheckpoint(path string, c *Contest) (*Checkpoint, error) {
+// NewCheckpointFile returns a checkpoint of a contest. Nothing is written before a run is kept.
+func NewCheckpointFile(path string, c *Contest) (*CheckpointFile, error) {
 	if c == nil {
 		return nil, errors.New("contest: checkpoint of no contest")
 	}
@@ -45,7 +45,7 @@ func NewCheckpoint(path string, c *Contest) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checkpoint{path: path, contest: c, saved: cmdp.Checkpoint{
+	return &CheckpointFile{path: path, contest: c, saved: cmdp.Checkpoint{
 		Problem: c.Fingerprint, Settings: settings, Runs: make([]cmdp.SavedRun, len(c.Entrants)*c.Seeds),
 	}}, nil
 }
@@ -87,7 +87,7 @@ func ReadCheckpoint(path string, s *Settings, measured bool, given func(name str
 
 // Adopt takes over the runs of a checkpoint that ReadCheckpoint returned. In a measured contest
 // finished runs get their results; in another one they are continued.
-func (f *Checkpoint) Adopt(from *cmdp.Checkpoint, path string) error {
+func (f *CheckpointFile) Adopt(from *cmdp.Checkpoint, path string) error {
 	if from.Problem != f.contest.Fingerprint {
 		return fmt.Errorf("checkpoint %s: it is of another problem, or its policy files have changed", path)
 	}
@@ -123,12 +123,12 @@ func (f *Checkpoint) Adopt(from *cmdp.Checkpoint, path string) error {
 	return nil
 }
 
-func (f *Checkpoint) place(t *Trial) int {
+func (f *CheckpointFile) place(t *Trial) int {
 	return slices.Index(f.contest.Entrants, t.Entrant)*f.contest.Seeds + t.Index
 }
 
 // Restore brings a run to where it was.
-func (f *Checkpoint) Restore(r *Run) error {
+func (f *CheckpointFile) Restore(r *Run) error {
 	if f.contest == nil {
 		return nil
 	}
@@ -147,12 +147,12 @@ func (f *Checkpoint) Restore(r *Run) error {
 }
 
 // Keep saves a run that is under way.
-func (f *Checkpoint) Keep(r *Run) error { return f.put(r, nil) }
+func (f *CheckpointFile) Keep(r *Run) error { return f.put(r, nil) }
 
 // Finish saves a result. Of a run that may be given more episodes the state is kept too.
-func (f *Checkpoint) Finish(r *Run, result *Result) error { return f.put(r, result) }
+func (f *CheckpointFile) Finish(r *Run, result *RunResult) error { return f.put(r, result) }
 
-func (f *Checkpoint) put(r *Run, result *Result) (err error) {
+func (f *CheckpointFile) put(r *Run, result *RunResult) (err error) {
 	if f.path == "" {
 		return nil
 	}

@@ -4,7 +4,7 @@
 // however many runs are played at the same time.
 //
 // [New] prepares one problem, [Contest.Trials] lists its runs, and [Play] plays them; the
-// example compares three learners in this way. A [Checkpoint] or a [Folder] keeps results in
+// example compares three learners in this way. A [CheckpointFile] or a [Folder] keeps results in
 // files, and [ReadSuite] reads a file that names several problems.
 package contest
 
@@ -33,7 +33,7 @@ type Contest struct {
 	Settings
 	Query *query.Query
 	// Against is the opponent of a game, by the settings or else by the problem; nil if Options.Opponent makes it.
-	Against  *problem.Opponent
+	Against  *problem.OpponentSpec
 	Task     cmdp.Task
 	Title    string // of the problem
 	Name     string // in a suite that gives it one
@@ -80,9 +80,9 @@ func (a *Answer) Optimum(task cmdp.Task) float64 {
 // An Entrant is a learner of a contest and what came of its runs.
 type Entrant struct {
 	baseline.Algorithm
-	Refused string    // why it cannot play, or ""
-	Told    []string  // what of the knowledge it uses
-	Results []*Result // of each seed; nil until it is done
+	Refused string       // why it cannot play, or ""
+	Told    []string     // what of the knowledge it uses
+	Results []*RunResult // of each seed; nil until it is done
 }
 
 // Options say how a contest is prepared, and let programs change what settings cannot.
@@ -366,7 +366,7 @@ func (c *Contest) enter(name string) error {
 		if c.endless != nil && a.EndlessGuarantee != "" {
 			a.Guarantee = a.EndlessGuarantee
 		}
-		e := &Entrant{Algorithm: a, Results: make([]*Result, c.Seeds), Told: c.told(a)}
+		e := &Entrant{Algorithm: a, Results: make([]*RunResult, c.Seeds), Told: c.told(a)}
 		if _, err := baseline.New(a.Name, c.config(&a)); errors.Is(err, baseline.ErrUnsupported) {
 			_, reason, _ := strings.Cut(err.Error(), baseline.ErrUnsupported.Error()+": ") // the reader knows the rest
 			e.Refused = c.withoutFinding(cmp.Or(reason, err.Error()))

@@ -93,7 +93,7 @@ func results(t *testing.T, c *Contest, keeper Keeper) string {
 	if err := Play(t.Context(), c.Trials(), PlayOptions{Keeper: keeper, Parallel: 1}); err != nil {
 		t.Fatal(err)
 	}
-	var all []*Result
+	var all []*RunResult
 	for _, e := range c.Entrants {
 		for _, r := range e.Results {
 			delete(r.Metrics, SecondsKey)
@@ -129,7 +129,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 			want := results(t, make(), nil)
 			path := filepath.Join(t.TempDir(), "runs")
 			c := make()
-			file, err := NewCheckpoint(path, c)
+			file, err := NewCheckpointFile(path, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 				t.Fatalf("stopped: %v", err)
 			}
 			c = make()
-			if file, err = NewCheckpoint(path, c); err != nil {
+			if file, err = NewCheckpointFile(path, c); err != nil {
 				t.Fatal(err)
 			}
 			from, err := ReadCheckpoint(path, &settings, measured, func(string) bool { return false })
@@ -158,7 +158,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 
 // keepAt is a keeper that stops everything once a run has played so many episodes.
 type keepAt struct {
-	*Checkpoint
+	*CheckpointFile
 	at   int
 	stop func()
 }
@@ -167,7 +167,7 @@ func (k keepAt) Keep(r *Run) error {
 	if r.Runner.Episodes() >= k.at {
 		k.stop()
 	}
-	return k.Checkpoint.Keep(r)
+	return k.CheckpointFile.Keep(r)
 }
 
 // TestSettings: what is given must agree with a checkpoint, and only that; numbers that do
@@ -341,7 +341,7 @@ func TestAlongKeepsTheGap(t *testing.T) {
 		settings := Defaults()
 		settings.Algorithms = []string{"moma-free", "moma-projection"}
 		settings.Planner, settings.Episodes, settings.Seeds = "hoeffding", 5000, 20
-		p.Opponent = &problem.Opponent{Policy: "best-response",
+		p.Opponent = &problem.OpponentSpec{Policy: "best-response",
 			Direction: problem.Direction{Along: &problem.Coefficients{List: gap.Direction}}}
 		c, err := New(t.Context(), q, settings, Options{Unmeasured: true, Unsolved: true})
 		if err != nil {

@@ -26,8 +26,8 @@ type Trial struct {
 // Seed is the seed of the run.
 func (t *Trial) Seed() uint64 { return t.Settings.Seed + uint64(t.Index) }
 
-// A Result is what one run found, and the form of a suite's result files.
-type Result struct {
+// A RunResult is what one run found, and the form of a suite's result files.
+type RunResult struct {
 	Problem   string    `json:"problem"`
 	Algorithm string    `json:"algorithm"`
 	Seed      uint64    `json:"seed"`
@@ -218,9 +218,9 @@ func (r *Run) Measure() baseline.Metrics {
 }
 
 // result returns what a finished run found.
-func (r *Run) result() *Result {
+func (r *Run) result() *RunResult {
 	m := r.Measure()
-	return &Result{
+	return &RunResult{
 		Problem: r.Title, Algorithm: r.Entrant.Name, Seed: r.Seed(), Episodes: m.Episodes,
 		Metrics: valuesOf(&m, metrics), Average: m.Average, History: r.History,
 	}
@@ -233,7 +233,7 @@ type Keeper interface {
 	// Keep saves a run that is under way.
 	Keep(*Run) error
 	// Finish saves the result of a run.
-	Finish(*Run, *Result) error
+	Finish(*Run, *RunResult) error
 }
 
 // PlayOptions say how runs are played. Results do not depend on them.
@@ -255,7 +255,7 @@ func Play(ctx context.Context, trials []*Trial, opts PlayOptions) error {
 		return errors.New("contest: a trial is nil")
 	}
 	if opts.Keeper == nil {
-		opts.Keeper = &Checkpoint{}
+		opts.Keeper = &CheckpointFile{}
 	}
 	return each(ctx, opts.Parallel, len(trials), func(ctx context.Context,
 		i int) error {

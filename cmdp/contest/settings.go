@@ -39,7 +39,7 @@ type Settings struct {
 	// "model", "slater:R" or a number.
 	Rho string `json:"rho" yaml:"rho"`
 	// Opponent replaces the opponent of the problem in games.
-	Opponent Opponent `json:"opponent,omitempty" yaml:"opponent"`
+	Opponent OpponentText `json:"opponent,omitempty" yaml:"opponent"`
 	// Returns says whether expected one-step returns are "known" or "unknown".
 	Returns string `json:"returns" yaml:"returns"`
 	// Pool has counts shared by all steps.
@@ -69,11 +69,11 @@ type Settings struct {
 	Expected bool `json:"expected,omitempty" yaml:"-"`
 }
 
-// An Opponent is who plays in games: a word, or a mapping as in a problem file.
-type Opponent string
+// An OpponentText is who plays in games: a word, or a mapping as in a problem file.
+type OpponentText string
 
 // UnmarshalYAML takes either from a suite file.
-func (o *Opponent) UnmarshalYAML(decode func(any) error) error {
+func (o *OpponentText) UnmarshalYAML(decode func(any) error) error {
 	if decode((*string)(o)) == nil {
 		return nil
 	}
@@ -82,12 +82,12 @@ func (o *Opponent) UnmarshalYAML(decode func(any) error) error {
 		return err
 	}
 	text, err := json.Marshal(mapping)
-	*o = Opponent(text)
+	*o = OpponentText(text)
 	return err
 }
 
 // check returns an error for an opponent that cannot be read.
-func (o *Opponent) check() error {
+func (o *OpponentText) check() error {
 	if *o == "" {
 		return nil
 	}

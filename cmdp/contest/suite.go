@@ -195,7 +195,7 @@ func (f *Folder) Restore(*Run) error { return nil }
 func (f *Folder) Keep(*Run) error { return nil }
 
 // Finish writes the file of a result.
-func (f *Folder) Finish(r *Run, result *Result) error {
+func (f *Folder) Finish(r *Run, result *RunResult) error {
 	result.Suite = f.ids[r.Contest].fingerprint
 	data, err := json.Marshal(result)
 	if err != nil {
@@ -216,7 +216,7 @@ func (f *Folder) Read(trials []*Trial) (map[*Trial]bool, error) {
 			missing[t] = true
 			continue
 		}
-		var r *Result
+		var r *RunResult
 		if err == nil {
 			r, err = unsealed(data)
 		}
@@ -243,9 +243,9 @@ func sealed(object []byte) []byte {
 }
 
 // unsealed reads the file of a result. Files from before there were checksums have none.
-func unsealed(file []byte) (*Result, error) {
+func unsealed(file []byte) (*RunResult, error) {
 	var form struct {
-		Result
+		RunResult
 		SHA256 *string `json:"sha256"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(file))
@@ -262,7 +262,7 @@ func unsealed(file []byte) (*Result, error) {
 			return nil, errors.New("it was damaged or changed: its checksum is another one")
 		}
 	}
-	return &form.Result, nil
+	return &form.RunResult, nil
 }
 
 // A Shard is part Index, from 0, of Count parts of a suite's runs.

@@ -28,7 +28,7 @@ type DistanceResult struct {
 	// Returns and Policy are of a policy nearest to the target. Product is that of the policy, see [Result].
 	Returns    []float64
 	Policy     *Policy
-	Product    *monitor.Product
+	Product    *monitor.ProductModel
 	Iterations int
 }
 

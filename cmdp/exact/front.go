@@ -41,8 +41,8 @@ type FrontPoint struct {
 	// Policy is nil before Recover has been called, and if one of Mixture is drawn at the start, see [Result].
 	Policy  *Policy
 	Mixture []WeightedPolicy
-	Parts   []PartMixture    // of a sum
-	Product *monitor.Product // of the policy with memory, nil without
+	Parts   []PartMixture         // of a sum
+	Product *monitor.ProductModel // of the policy with memory, nil without
 	// Mixed tells that the returns are those of a mixture of policies, of which Recover makes one; otherwise a
 	// policy that never draws has them.
 	Mixed bool

@@ -197,11 +197,11 @@ func (p *infiniteHorizon) leavingChoices(rays []column) []bool {
 // A loopProduct takes policies of a model to its product with the memory of which loops are done.
 type loopProduct struct {
 	from, to *infiniteHorizon
-	product  *monitor.Product
+	product  *monitor.ProductModel
 	pairs    map[int32][]int32 // of each state of the model, those of the product
 }
 
-func newLoopProduct(p *infiniteHorizon, product *monitor.Product) (*loopProduct, error) {
+func newLoopProduct(p *infiniteHorizon, product *monitor.ProductModel) (*loopProduct, error) {
 	l := &loopProduct{from: p, product: product, pairs: make(map[int32][]int32)}
 	c := relevance{up: p.up, down: p.down}
 	for i := range int32(product.Model.States()) {

@@ -22,8 +22,8 @@ type SlackResult struct {
 	// +Inf, and Radius that of the policy shown, which may be finite.
 	Radius, Bound float64
 	Returns       []float64
-	Policy        *Policy          // nil if one of several is drawn
-	Product       *monitor.Product // of the policy, see [Result]
+	Policy        *Policy               // nil if one of several is drawn
+	Product       *monitor.ProductModel // of the policy, see [Result]
 	Iterations    int
 }
 

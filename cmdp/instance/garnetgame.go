@@ -69,7 +69,7 @@ func (g GarnetGame) Problem() (*problem.Problem, error) {
 		return nil, err
 	}
 	p := &problem.Problem{Name: specOf("garnetgame", g.parameters(), new(DefaultGarnetGame()).parameters()),
-		Opponent: &problem.Opponent{Policy: "best-response"}}
+		Opponent: &problem.OpponentSpec{Policy: "best-response"}}
 	if err := pairs.draw(p, slices.Repeat([]int32{int32(g.Opponents)}, g.States)); err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (g MatrixGame) Problem() (*problem.Problem, error) {
 	first := MatrixGame{Game: "pennies", Limit: defaults.Limit} // the default game, with this one's own limit
 	p := &problem.Problem{
 		Name: specOf("matrix", g.parameters(), first.parameters()), States: []string{"table"},
-		Opponent: &problem.Opponent{Policy: "best-response"},
+		Opponent: &problem.OpponentSpec{Policy: "best-response"},
 	}
 	actions := []string{"heads", "tails"}
 	if g.Game == "rps" || g.Game == "regret3" {

@@ -75,7 +75,7 @@ func (g Soccer) Problem() (*problem.Problem, error) {
 		Target: &problem.Set{Halfspace: &problem.Halfspace{
 			Normal: problem.Coefficients{Named: map[string]float64{"scored": -1, "conceded": 1}}}},
 		Constraints: []problem.Constraint{{Return: "possession", AtLeast: &share}},
-		Opponent:    &problem.Opponent{Policy: "best-response"},
+		Opponent:    &problem.OpponentSpec{Policy: "best-response"},
 	}
 	index := make(map[position]int)
 	var all []position

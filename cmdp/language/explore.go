@@ -30,8 +30,8 @@ type Options struct {
 // Progress is how far an exploration has come: states found and those that have been looked at.
 type Progress struct{ States, Explored, Transitions int }
 
-// A Result is what an exploration knows besides what the sink got.
-type Result struct {
+// An Explored is what an exploration knows besides what the sink got.
+type Explored struct {
 	States *States
 	// Initial holds the numbers of the initial states, in order.
 	Initial []int32
@@ -46,12 +46,12 @@ const batchStates = 128
 // Explore finds the reachable states of a program, breadth first from the initial states in their
 // order, and hands them to the sink. Errors of the model are [Error]s that name the place in the
 // program and the state; the first one in the order of states is returned.
-func Explore(ctx context.Context, p *Program, sink Sink, o Options) (*Result, error) {
+func Explore(ctx context.Context, p *Program, sink Sink, o Options) (*Explored, error) {
 	var m *machine
 	if err := Try(p.File, func() { m = compileProgram(p) }); err != nil {
 		return nil, err
 	}
-	e := &exploration{machine: m, sink: sink, options: o, result: &Result{States: newStates(m.layout)}}
+	e := &exploration{machine: m, sink: sink, options: o, result: &Explored{States: newStates(m.layout)}}
 	if e.options.Threads < 1 {
 		e.options.Threads = runtime.GOMAXPROCS(0)
 	}
@@ -68,7 +68,7 @@ type exploration struct {
 	*machine
 	sink     Sink
 	options  Options
-	result   *Result
+	result   *Explored
 	handed   int // states that belong to a batch
 	explored int
 	next     []int32

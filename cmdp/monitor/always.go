@@ -15,7 +15,7 @@ type LosingState struct {
 
 // enforce takes out of the kernels all choices after which no policy can be sure that
 // the episode ends with an unbroken memory.
-func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
+func (p *ProductModel) enforce(spec *cmdp.ModelSpec, monitors []int) {
 	keeps := make([]bool, len(p.state))
 	for s := range keeps {
 		keeps[s] = true
@@ -51,7 +51,7 @@ func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 // enforceSteps goes from the last step to the first. It returns the kernels and the pairs
 // that can still keep everything at the first step. Steps with the same choices share a
 // kernel.
-func (p *Product) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cmdp.Kernel, keeps []bool) {
+func (p *ProductModel) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cmdp.Kernel, keeps []bool) {
 	kernels, p.actions = make([]cmdp.Kernel, spec.Horizon), make([][]int32, spec.Horizon)
 	var beyond []bool
 	same := true
@@ -97,7 +97,7 @@ func staysIn(k *cmdp.Kernel, c int, into []bool) bool {
 
 // restrict returns the kernel with the choices alone, of the states in keeps, that lead into a set
 // surely, and says which actions of the base they are.
-func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.Kernel, actions []int32) {
+func (p *ProductModel) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.Kernel, actions []int32) {
 	d := len(p.columns)
 	out = cmdp.NewKernel()
 	base := p.base.Rows(h)
@@ -121,7 +121,7 @@ func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.
 }
 
 // baseActions returns which action of the base each choice of step h is, nil if no choices are left out.
-func (p *Product) baseActions(h int) []int32 {
+func (p *ProductModel) baseActions(h int) []int32 {
 	if p.actions == nil {
 		return nil
 	}

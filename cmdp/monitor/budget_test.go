@@ -14,7 +14,7 @@ import (
 	"cmdpsolve/cmdp/monitor"
 )
 
-func ranges(t *testing.T, p *monitor.Product) (lower, upper []float64) {
+func ranges(t *testing.T, p *monitor.ProductModel) (lower, upper []float64) {
 	t.Helper()
 	lower, upper, err := exact.Ranges(context.Background(), p.Model, exact.Options{})
 	if err != nil {

@@ -47,7 +47,7 @@ func (t *ChoiceTaken) Value(memory int) string {
 // With returns the product of a product without a horizon and further monitors, which watch the states and
 // choices of the product p. It is a product of the base of p, which remembers what p does and what these
 // monitors do.
-func (p *Product) With(monitors ...Monitor) (*Product, error) {
+func (p *ProductModel) With(monitors ...Monitor) (*ProductModel, error) {
 	if p.Model == nil || p.Model.Horizon() > 0 {
 		return nil, fmt.Errorf("monitor: a product with a horizon takes no further monitors")
 	}
@@ -60,7 +60,7 @@ func (p *Product) With(monitors ...Monitor) (*Product, error) {
 }
 
 // Monitors returns the monitors of the product, those of the product that it was made of first.
-func (p *Product) Monitors() []Monitor {
+func (p *ProductModel) Monitors() []Monitor {
 	if p.inner == nil {
 		return append([]Monitor(nil), p.monitors...)
 	}
@@ -68,7 +68,7 @@ func (p *Product) Monitors() []Monitor {
 }
 
 // Part returns the memory value of the monitor i, of those that the product itself has, in state s.
-func (p *Product) Part(s, i int) int { return p.tuples[int(p.memory[s])*len(p.monitors)+i] }
+func (p *ProductModel) Part(s, i int) int { return p.tuples[int(p.memory[s])*len(p.monitors)+i] }
 
 // Tuple returns a number of what the product's own monitors remember in state s: the same where they remember the same.
-func (p *Product) Tuple(s int) int { return int(p.memory[s]) }
+func (p *ProductModel) Tuple(s int) int { return int(p.memory[s]) }

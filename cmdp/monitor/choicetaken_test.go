@@ -86,8 +86,8 @@ func TestTakenAlongEpisodes(t *testing.T) {
 }
 
 // play plays a product of a product and calls look in each state, with what an episode has come to.
-func play(t *testing.T, rng *rand.Rand, p *monitor.Product, look func(s, state int, reached, done bool),
-	lower *monitor.Product, target, of []bool) {
+func play(t *testing.T, rng *rand.Rand, p *monitor.ProductModel, look func(s, state int, reached, done bool),
+	lower *monitor.ProductModel, target, of []bool) {
 	t.Helper()
 	k, below, base := p.Model.Kernel(0).Plain(p.Model.Dim()), lower.Model.Kernel(0).Plain(lower.Model.Dim()),
 		p.Base().Kernel(0)

@@ -4,11 +4,11 @@ import "slices"
 
 // knownFactor says which transitions of a product are one of the base. It is known to those who learn the base.
 type knownFactor struct {
-	*Product
+	*ProductModel
 	of [][]int32 // of each state of the base, its pairs
 }
 
-func newKnownFactor(p *Product) *knownFactor {
+func newKnownFactor(p *ProductModel) *knownFactor {
 	t := &knownFactor{p, make([][]int32, p.base.States())}
 	for pair, s := range p.state {
 		t.of[s] = append(t.of[s], int32(pair))

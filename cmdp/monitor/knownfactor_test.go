@@ -180,7 +180,7 @@ func TestTwinsOfWhatIsEnforced(t *testing.T) {
 }
 
 // withinBudget returns the product of a model with a budget that the second coordinate never passes.
-func withinBudget(t *testing.T, m *cmdp.Model, limit float64) *monitor.Product {
+func withinBudget(t *testing.T, m *cmdp.Model, limit float64) *monitor.ProductModel {
 	t.Helper()
 	b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 1,
 		Limits: []monitor.Threshold{{Kind: monitor.Above, At: limit, Enforced: true}}})

@@ -117,7 +117,7 @@ func symbols(in []bool) []int {
 	return out
 }
 
-func product(t *testing.T, spec monitor.Spec) *monitor.Product {
+func product(t *testing.T, spec monitor.Spec) *monitor.ProductModel {
 	t.Helper()
 	p, err := monitor.New(spec)
 	if err != nil {
@@ -255,7 +255,7 @@ func TestEnforced(t *testing.T) {
 }
 
 // checkActions plays the product at random beside its base, by the actions that they have in common.
-func checkActions(t *testing.T, rng *rand.Rand, p *monitor.Product, keeps func(history) bool) {
+func checkActions(t *testing.T, rng *rand.Rand, p *monitor.ProductModel, keeps func(history) bool) {
 	t.Helper()
 	m, base := p.Model, p.Base()
 	for range 20 {
@@ -465,7 +465,7 @@ func (x leftOf) after(to, cost int, targets [2]int) (y leftOf, returns [2]float6
 	return y, returns
 }
 
-func checkLeft(t *testing.T, p *monitor.Product, start leftOf, targets [2]int) {
+func checkLeft(t *testing.T, p *monitor.ProductModel, start leftOf, targets [2]int) {
 	t.Helper()
 	base, rows := p.Base().Rows(0), p.Model.Rows(0)
 	of, pair := map[int]leftOf{p.Model.StartStates()[0].State: start}, map[leftOf]int{}

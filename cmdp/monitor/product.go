@@ -9,10 +9,10 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// A Product is a model whose states are pairs of a state of another model, the base, and of
+// A ProductModel is a model whose states are pairs of a state of another model, the base, and of
 // what monitors remember. Only pairs that can come up are states. It is immutable and safe
 // for concurrent use.
-type Product struct {
+type ProductModel struct {
 	// Model is the product as a model.
 	Model *cmdp.Model
 	// Losing is not nil if no policy of the base keeps what is enforced. Model then offers all
@@ -21,7 +21,7 @@ type Product struct {
 
 	exploration
 	// whose pairs are the states that the exploration goes through, see With; nil for those of the base
-	inner     *Product
+	inner     *ProductModel
 	generated *generated // nil if rows are stored
 	recalls   []bool     // of each monitor: it has more than one memory value
 	actions   [][]int32  // of each kernel and choice, the action of the base; nil if nothing is left out
@@ -56,8 +56,8 @@ const DefaultBytes = min(8<<30, math.MaxInt)
 // Means or all returns of the model say so. What a monitor returns at the start
 // is added to the first step. A resting state has a choice in the product where its memory
 // changes or something is returned.
-func New(spec Spec) (*Product, error) {
-	p := &Product{exploration: newExploration(spec.Model, spec.Monitors, spec.Columns)}
+func New(spec Spec) (*ProductModel, error) {
+	p := &ProductModel{exploration: newExploration(spec.Model, spec.Monitors, spec.Columns)}
 	if spec.Bytes == 0 {
 		spec.Bytes = DefaultBytes
 	}
@@ -119,7 +119,7 @@ func New(spec Spec) (*Product, error) {
 
 // promise bounds the returns still to come: what the base promises, and the ranges of the
 // monitors.
-func (p *Product) promise(sh *cmdp.Shape) *cmdp.Interval {
+func (p *ProductModel) promise(sh *cmdp.Shape) *cmdp.Interval {
 	d, width := p.base.Dim(), len(p.returns)
 	lower, upper := make([]float64, width), make([]float64, width)
 	for i := range d {
@@ -145,7 +145,7 @@ func promised(sh *cmdp.Shape, i int) (lower, upper float64) {
 }
 
 // opponents counts the actions of the opponent, 1 where a pair has no choices at a step.
-func (p *Product) opponents(sh *cmdp.Shape) [][]int32 {
+func (p *ProductModel) opponents(sh *cmdp.Shape) [][]int32 {
 	out := make([][]int32, len(p.layers))
 	for h, layer := range p.layers {
 		out[h] = slices.Repeat([]int32{1}, len(p.state))
@@ -161,7 +161,7 @@ func (p *Product) opponents(sh *cmdp.Shape) [][]int32 {
 
 // State returns the state of the base that state s of the product is about. A nil product remembers nothing, and its
 // states and actions are those of its base.
-func (p *Product) State(s int) int {
+func (p *ProductModel) State(s int) int {
 	if p == nil {
 		return s
 	}
@@ -176,12 +176,12 @@ func (p *Product) State(s int) int {
 }
 
 // Restricted reports whether the model leaves out choices of the base, after which what is enforced may be broken.
-func (p *Product) Restricted() bool {
+func (p *ProductModel) Restricted() bool {
 	return p != nil && (p.actions != nil || p.inner.Restricted())
 }
 
 // Base returns the model without memory.
-func (p *Product) Base() *cmdp.Model {
+func (p *ProductModel) Base() *cmdp.Model {
 	if p.inner != nil {
 		return p.inner.Base()
 	}
@@ -190,7 +190,7 @@ func (p *Product) Base() *cmdp.Model {
 
 // Action returns the number that action a of state s at step h has in the base, −1 where the
 // base rests.
-func (p *Product) Action(h, s, a int) int {
+func (p *ProductModel) Action(h, s, a int) int {
 	if p == nil {
 		return a
 	}
@@ -209,7 +209,7 @@ func (p *Product) Action(h, s, a int) int {
 
 // Memory says what is remembered in state s of the product: the values of the monitors that remember
 // anything, separated by "; ", "" if nothing is. It allocates.
-func (p *Product) Memory(s int) string {
+func (p *ProductModel) Memory(s int) string {
 	switch {
 	case p == nil:
 		return ""
@@ -220,7 +220,7 @@ func (p *Product) Memory(s int) string {
 }
 
 // Recall says the same for people, with what each value is of: "arrive under way, fuel so far 2". It allocates.
-func (p *Product) Recall(s int) string {
+func (p *ProductModel) Recall(s int) string {
 	switch {
 	case p == nil:
 		return ""
@@ -231,7 +231,7 @@ func (p *Product) Recall(s int) string {
 }
 
 // recall lists what is remembered in state s, each as write puts it.
-func (p *Product) recall(s int, write func(name, value string) string) (parts []string) {
+func (p *ProductModel) recall(s int, write func(name, value string) string) (parts []string) {
 	if p.inner != nil {
 		parts = p.inner.recall(int(p.state[s]), write)
 	}
@@ -258,7 +258,7 @@ type Remembered struct {
 }
 
 // Remembered lists the monitors that remember anything, in the order of Memory.
-func (p *Product) Remembered() []Remembered {
+func (p *ProductModel) Remembered() []Remembered {
 	switch {
 	case p == nil:
 		return nil

@@ -14,7 +14,7 @@ import (
 type generated struct {
 	tally  *cmdp.Tally
 	budget *Budget
-	rest   *Product // nil where there are no other monitors
+	rest   *ProductModel // nil where there are no other monitors
 }
 
 // mostTallyActions bounds the actions of a state, whose numbers package exact keeps in a byte for each pair and step.
@@ -23,7 +23,7 @@ const mostTallyActions = 256
 // generate returns the product without its rows, or nil where it is small or they have to be stored: rows are
 // those of the base, shifted, if there is one budget, of a return of the model, and what is enforced bounds it
 // on one side.
-func generate(spec Spec) (*Product, error) {
+func generate(spec Spec) (*ProductModel, error) {
 	m := spec.Model
 	if spec.Generate == 0 || m.Horizon() == 0 || m.Shape().Game() || m.Shape().MaxActions() > mostTallyActions {
 		return nil, nil
@@ -42,7 +42,7 @@ func generate(spec Spec) (*Product, error) {
 		return nil, nil
 	}
 	g := &generated{budget: spec.Monitors[at].(*Budget)}
-	p := &Product{exploration: newExploration(m, spec.Monitors, spec.Columns), generated: g}
+	p := &ProductModel{exploration: newExploration(m, spec.Monitors, spec.Columns), generated: g}
 	of := cmdp.TallySpec{Base: m}
 	if rest != nil {
 		var err error
@@ -77,7 +77,7 @@ func generate(spec Spec) (*Product, error) {
 
 // tallyColumns returns the columns in the numbers of a tally, whose final returns, those of monitor number at,
 // come last.
-func (p *Product) tallyColumns(at int) []int {
+func (p *ProductModel) tallyColumns(at int) []int {
 	from, n := p.offset[at], p.monitors[at].Rewards()
 	out := slices.Clone(p.columns)
 	for j, c := range out {

@@ -49,7 +49,7 @@ type document struct {
 	Constraints []Constraint         `json:"constraints,omitempty" jsonschema:"bounds on single returns"`
 	Target      *Set                 `json:"target,omitempty" jsonschema:"a convex set of return vectors"`
 	Uncertainty *Uncertainty         `json:"uncertainty,omitempty" jsonschema:"what may differ between visits where probabilities are intervals"`
-	Opponent    *Opponent            `json:"opponent,omitempty" jsonschema:"in a game, who plays against the agent when it learns"`
+	Opponent    *OpponentSpec        `json:"opponent,omitempty" jsonschema:"in a game, who plays against the agent when it learns"`
 	Transitions transitionsForm      `json:"transitions,omitempty" jsonschema:"one row for each state and action, or the file that holds them"`
 	Fleet       []memberForm         `json:"fleet,omitempty" jsonschema:"types of agents, in the place of states, start and transitions: returns are sums over all of them"`
 }

@@ -30,7 +30,7 @@ func (x *Process) Remembering(sets [][]bool) (*Process, error) {
 		monitors = append(monitors, &monitor.ChoiceTaken{Title: loopTitle, Choices: of, Before: beforeLoop + text,
 			After: afterLoop + text})
 	}
-	var product *monitor.Product
+	var product *monitor.ProductModel
 	var err error
 	if x.Product == nil {
 		product, err = monitor.New(monitor.Spec{Model: x.Model, Monitors: monitors})

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// An Opponent describes the opponent of a game, as a problem file does. Policy
+// An OpponentSpec describes the opponent of a game, as a problem file does. Policy
 // says which of the other fields are needed or allowed; all others must be absent.
-type Opponent struct {
+type OpponentSpec struct {
 	// Policy is uniform, fixed, best-response, adversarial, switching,
 	// random-start, scripted or replay.
 	Policy string `json:"policy" jsonschema:"uniform, fixed, best-response, adversarial, switching, random-start, scripted or replay"`
@@ -18,11 +18,11 @@ type Opponent struct {
 	Direction Direction `json:"direction,omitempty" jsonschema:"best-response, adversarial: target, the default if there is one, or learner; best-response also a vector"`
 	// Opponents are those between whom switching changes, after every Period
 	// episodes.
-	Opponents []*Opponent `json:"opponents,omitempty" jsonschema:"switching: who plays in turn"`
-	Period    int         `json:"period,omitempty" jsonschema:"switching: the episodes that each of them plays"`
+	Opponents []*OpponentSpec `json:"opponents,omitempty" jsonschema:"switching: who plays in turn"`
+	Period    int             `json:"period,omitempty" jsonschema:"switching: the episodes that each of them plays"`
 	// Then is who plays after the first Episodes episodes of random-start.
-	Then     *Opponent `json:"then,omitempty" jsonschema:"random-start: who plays after the random episodes"`
-	Episodes int       `json:"episodes,omitempty" jsonschema:"random-start: the number of random episodes"`
+	Then     *OpponentSpec `json:"then,omitempty" jsonschema:"random-start: who plays after the random episodes"`
+	Episodes int           `json:"episodes,omitempty" jsonschema:"random-start: the number of random episodes"`
 	// Actions is the script of scripted, one action for each step, over and over.
 	Actions []Label `json:"actions,omitempty" jsonschema:"scripted: the actions of one step after the other, from the start again after the last"`
 	// Log is what replay plays: the numbers of the actions of each episode, -1
@@ -123,14 +123,14 @@ var opponentMembers = map[string][]string{
 	"replay":        {"log"},
 }
 
-// OpponentPolicies returns the policies that an [Opponent] may have.
+// OpponentPolicies returns the policies that an [OpponentSpec] may have.
 func OpponentPolicies() []string {
 	return []string{"uniform", "fixed", "best-response", "adversarial", "switching", "random-start", "scripted",
 		"replay"}
 }
 
 // complaint names a member that is wrong in form, and says what is wrong.
-func (o *Opponent) complaint() (member, message string) {
+func (o *OpponentSpec) complaint() (member, message string) {
 	members, known := opponentMembers[o.Policy]
 	if !known {
 		return "policy", "unknown policy " + shorten(o.Policy) + orWant(o.Policy, OpponentPolicies())
@@ -161,7 +161,7 @@ func (o *Opponent) complaint() (member, message string) {
 }
 
 func (h *header) readOpponent(n *node, at *path) {
-	o := new(Opponent)
+	o := new(OpponentSpec)
 	if !h.value(n, at, reflect.ValueOf(o).Elem()) {
 		return // what is wrong has been said
 	}
@@ -171,7 +171,7 @@ func (h *header) readOpponent(n *node, at *path) {
 }
 
 // judgeOpponent complains of the form of o and of the opponents within it.
-func (h *header) judgeOpponent(o *Opponent, n *node, at *path) bool {
+func (h *header) judgeOpponent(o *OpponentSpec, n *node, at *path) bool {
 	if member, message := o.complaint(); message != "" {
 		if m := n.get(member); m != nil {
 			n, at = m, at.key(member)
@@ -191,7 +191,7 @@ func (h *header) judgeOpponent(o *Opponent, n *node, at *path) bool {
 // ParseOpponent reads an opponent by itself: the name of a policy that needs
 // nothing more, or YAML as under the key opponent of a problem file. Name is what
 // errors call the text.
-func ParseOpponent(name, text string) (*Opponent, error) {
+func ParseOpponent(name, text string) (*OpponentSpec, error) {
 	h := &header{decoder: decoder{file: name}, p: new(Problem)}
 	root, bad := parseYAML(text, 1)
 	switch {
@@ -200,7 +200,7 @@ func ParseOpponent(name, text string) (*Opponent, error) {
 	case root == nil:
 		h.bad(nil, nil, "nothing is given%s", orWant("", OpponentPolicies()))
 	case root.kind == scalarNode:
-		o := &Opponent{Policy: root.text}
+		o := &OpponentSpec{Policy: root.text}
 		if _, message := o.complaint(); message != "" {
 			if _, known := opponentMembers[o.Policy]; known {
 				message = o.Policy + " alone does not say enough: " + message

@@ -12,7 +12,7 @@ import (
 // Build returns the opponent in the game p, whose target is as in its
 // [Problem.Task] and may be nil. An error that concerns a member is a
 // [MemberError], several are returned together. It allocates.
-func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, error) {
+func (o *OpponentSpec) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, error) {
 	if p.Model == nil || p.Model.Shape() == nil {
 		return nil, errors.New("problem: an opponent without a game: want a model with a horizon")
 	}
@@ -48,7 +48,8 @@ func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, er
 		}
 		return opponentOf(cmdp.NewBestResponseOpponent(p.Model, target))
 	case "switching":
-		members, err := buildEach(o.Opponents, func(o *Opponent) (cmdp.Opponent, error) { return o.Build(p, target) })
+		members, err := buildEach(o.Opponents,
+			func(o *OpponentSpec) (cmdp.Opponent, error) { return o.Build(p, target) })
 		if err != nil {
 			return nil, Inside(err, "opponents")
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // fixed returns the Markov policy of the probabilities.
-func (o *Opponent) fixed(p *Problem) (cmdp.Policy, error) {
+func (o *OpponentSpec) fixed(p *Problem) (cmdp.Policy, error) {
 	f := fixedPolicy{p: p, rows: make(map[[2]int][]int), states: p.stateIndex()}
 	for i := range o.Probabilities {
 		f.read(i, &o.Probabilities[i])

@@ -64,7 +64,7 @@ type Problem struct {
 	Uncertainty Uncertainty
 	// Opponent describes the opponent. It is nil without one, or if the problem
 	// leaves it open.
-	Opponent *Opponent
+	Opponent *OpponentSpec
 	// Fleet are the types of agents, if the problem is one of many agents. It has no model then, and its
 	// returns are sums over all agents.
 	Fleet []Member

@@ -17,7 +17,7 @@ type Process struct {
 	// Model is nil if a simulator is played.
 	Model *cmdp.Model
 	// Product is nil if nothing is remembered, and then says so itself.
-	Product *monitor.Product
+	Product *monitor.ProductModel
 	// Returns names the coordinates of the model's returns: those of the problem, then those that a product adds.
 	Returns []string
 
@@ -29,7 +29,7 @@ type Process struct {
 
 // NewProcess returns the process of p. If product is not nil it is that of its product with monitors, whose
 // coordinates have the given names.
-func NewProcess(p *Problem, product *monitor.Product, returns []string) *Process {
+func NewProcess(p *Problem, product *monitor.ProductModel, returns []string) *Process {
 	if p == nil {
 		panic("problem: no problem")
 	}

@@ -247,7 +247,7 @@ func (s *schemas) stateSet() {
 
 // opponent makes the schema of opponents, which may contain others.
 func (s *schemas) opponent() {
-	if all := s.members("opponent", reflect.TypeFor[Opponent]()); all != nil {
+	if all := s.members("opponent", reflect.TypeFor[OpponentSpec]()); all != nil {
 		all.Required = []string{"policy"}
 		policies := all.Properties["policy"]
 		for _, name := range OpponentPolicies() {

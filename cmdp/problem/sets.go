@@ -27,8 +27,8 @@ type Set struct {
 	LInfBall        *LInfBall        `json:"linf_ball,omitempty" jsonschema:"max |x_i − center_i| ≤ radius" example:"{center: [0, 0], radius: 1}"`
 	Orthant         *Orthant         `json:"orthant,omitempty" jsonschema:"x ≥ 0" example:"{}"`
 	SecondOrderCone *SecondOrderCone `json:"second_order_cone,omitempty" jsonschema:"the Euclidean norm of all coordinates but the last is at most the last" example:"{}"`
-	Intersection    Intersection     `json:"intersection,omitempty" jsonschema:"x in all of the sets" example:"[{orthant: {}}, {ball: {center: [0, 0], radius: 1}}]"`
-	Product         Product          `json:"product,omitempty" jsonschema:"the first coordinates in the first set, the next ones in the second, …" example:"[{point: [1]}, {box: {lower: [0]}}]"`
+	Intersection    IntersectionSet  `json:"intersection,omitempty" jsonschema:"x in all of the sets" example:"[{orthant: {}}, {ball: {center: [0, 0], radius: 1}}]"`
+	Product         ProductSet       `json:"product,omitempty" jsonschema:"the first coordinates in the first set, the next ones in the second, …" example:"[{point: [1]}, {box: {lower: [0]}}]"`
 	ConvexHull      ConvexHull       `json:"convex_hull,omitempty" jsonschema:"x in the convex hull of bounded sets" example:"[{point: [3, 3]}, {ball: {center: [0, 0], radius: 1}}]"`
 	MinkowskiSum    MinkowskiSum     `json:"minkowski_sum,omitempty" jsonschema:"x a sum of points of bounded sets" example:"[{hull: [[0, 0], [1, 1]]}, {ball: {center: [0, 0], radius: 1}}]"`
 	Translate       *Translate       `json:"translate,omitempty" jsonschema:"x − by in the set" example:"{set: {ball: {center: [0, 0], radius: 1}}, by: [1, 2]}"`

@@ -7,11 +7,11 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// Intersection is the common points of sets.
-type Intersection []*Set
+// IntersectionSet is the common points of sets.
+type IntersectionSet []*Set
 
-func (in Intersection) size() int { return sizeOfAny(in) }
-func (in Intersection) build(dim int, returns []string) (geometry.Set, error) {
+func (in IntersectionSet) size() int { return sizeOfAny(in) }
+func (in IntersectionSet) build(dim int, returns []string) (geometry.Set, error) {
 	sets, err := buildEach(in, func(s *Set) (geometry.Set, error) { return s.Build(dim, returns) })
 	if err != nil {
 		return nil, err
@@ -53,10 +53,10 @@ func sizeOfAny(members []*Set) int {
 	return 0
 }
 
-// Product is the product of sets, whose coordinates stand one after the other.
-type Product []*Set
+// ProductSet is the product of sets, whose coordinates stand one after the other.
+type ProductSet []*Set
 
-func (p Product) size() int {
+func (p ProductSet) size() int {
 	sum := 0
 	for _, m := range p {
 		n := m.size()
@@ -70,7 +70,7 @@ func (p Product) size() int {
 
 // build shares the coordinates out among the factors. One of them may leave
 // open how many it takes.
-func (p Product) build(dim int, returns []string) (geometry.Set, error) {
+func (p ProductSet) build(dim int, returns []string) (geometry.Set, error) {
 	sizes, left, open := make([]int, len(p)), dim, -1
 	for k, m := range p {
 		sizes[k] = m.size()

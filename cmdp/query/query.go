@@ -308,7 +308,7 @@ func (q *Query) SecondOpinion(ctx context.Context) (*exact.Opinion, error) {
 
 // Remembering returns the query whose process remembers what the policies of an answer do, see
 // [exact.Result.Product]: the query itself where that is nil.
-func (q *Query) Remembering(product *monitor.Product) (*Query, error) {
+func (q *Query) Remembering(product *monitor.ProductModel) (*Query, error) {
 	if product == nil {
 		return q, nil
 	}

@@ -16,7 +16,7 @@ type rows struct {
 	owners  []int
 	state   [][]float64
 	choices [][]string
-	result  *language.Result
+	result  *language.Explored
 	names   []func() string
 }
 
@@ -68,7 +68,7 @@ func explore(text string, constants map[string]string, threads int) (*rows, erro
 }
 
 // bounded explores a model with a bound of its states, and forgets it.
-func bounded(text string, states int) (*language.Result, error) {
+func bounded(text string, states int) (*language.Explored, error) {
 	p, err := prism.Read("m.prism", text, nil)
 	if err != nil {
 		return nil, err
