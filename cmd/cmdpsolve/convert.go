@@ -139,7 +139,6 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		if o.mean || o.normalize > 0 {
 			return nil, usage("--mean and --normalize are for models of other tools; %s is a problem", in)
 		}
-		s.say("%s holds the model alone. What it leaves out: %s", out, without(p))
 	}
 	if d := m.Described; d != nil && d.Deadlocks() > 0 {
 		s.say("%s: %s: no command is enabled there", in, count(d.Deadlocks(), "deadlock"))
@@ -167,6 +166,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	}
 	if err != nil {
 		return nil, failed(fmt.Errorf("%s: %w", out, trim(err)))
+	}
+	if p != nil && !isProblemFile(out) {
+		s.say("%s holds the model alone. What it leaves out: %s", out, without(p))
 	}
 	return describe(in, out, nil, m), nil
 }

@@ -93,11 +93,11 @@ func newFolder(option, path string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return usage("%s: %w", option, err)
 	}
-	parent := filepath.Dir(path)
 	for { // the folders in between are made too
-		if _, err := os.Stat(parent); !errors.Is(err, fs.ErrNotExist) || parent == filepath.Dir(parent) {
-			return writable(option, filepath.Join(parent, "policy"))
+		parent := filepath.Dir(path)
+		if _, err := os.Stat(parent); !errors.Is(err, fs.ErrNotExist) || parent == path {
+			return writable(option, path)
 		}
-		parent = filepath.Dir(parent)
+		path = parent
 	}
 }

@@ -210,10 +210,9 @@ func TestWrongImports(t *testing.T) {
 		"file: robot.umb}\nreturns: [time, energie]\ngoal: {maximize: r":   `robot.umb has no reward called energie, did you mean "energy"?`,
 		"file: robot.umb}\nreturns: {a: {reward: b}}\ngoal: {maximize: r":  `returns.a.reward: robot.umb has no reward called b`,
 		"file: robot.umb}\nreturns: {a: {rewards: b}}\ngoal: {maximize: r": `returns.a.rewards`,
-		"file: robot.umb}\nreturns: {}\ngoal: {maximize: r": "want a list of names, or a mapping " +
-			"from names to what they are",
-		"file: robot.umb}\nreturns: 3\ngoal: {maximize: r":    "want a list of names, or a mapping",
-		"file: robot.umb}\nstart: garage\ngoal: {maximize: r": "unknown state garage",
+		"file: robot.umb}\nreturns: {}\ngoal: {maximize: r":                "the mapping is empty: want at least one name",
+		"file: robot.umb}\nreturns: 3\ngoal: {maximize: r":                 "want a list of names, or a mapping",
+		"file: robot.umb}\nstart: garage\ngoal: {maximize: r":              "unknown state garage",
 		"file: chain.umb}\nstart: 0\ngoal: {maximize: r": "state 0, action 0: the probabilities " +
 			"sum to 0.75",
 		"file: chain.umb": "start: missing, and chain.umb has no initial states",

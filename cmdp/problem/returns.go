@@ -229,6 +229,8 @@ func (h *header) readReturns(n *node, at *path) {
 		if ok {
 			h.giveReturns(names, kinds, nodes, at)
 		}
+	case n.kind == mapNode:
+		h.bad(n, at, "the mapping is empty: want at least one name, such as {cost: {}}")
 	default:
 		h.bad(n, at, "got %s: want a list of names, or a mapping from names to what they are, such as {}", n.describe())
 	}

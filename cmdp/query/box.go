@@ -39,6 +39,9 @@ func (r *ranges) of(ctx context.Context, planner *exact.Planner, lower, upper []
 	return nil
 }
 
+// largest is the largest magnitude of returns, that which geometry takes.
+const largest = 1e100
+
 // box returns the box of possible returns: with a horizon, the sums of the
 // extremes of single steps, cut to the promised range of the return to go; with
 // a discount below 1, the geometric series of the extremes; with discount 1, bounds of
@@ -85,9 +88,9 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 		}
 	}
 	for i := range lower {
-		if math.IsInf(lower[i], 0) || math.IsInf(upper[i], 0) || math.IsInf(upper[i]-lower[i], 0) {
-			return nil, problem.Inside(fmt.Errorf("return %s: its possible values, from %g to %g, are too far apart",
-				q.Returns[i], lower[i], upper[i]), key)
+		if max(-lower[i], upper[i]) > largest {
+			return nil, problem.Inside(fmt.Errorf("return %s: its possible values go from %g to %g: want at most %g",
+				q.Returns[i], lower[i], upper[i], largest), key)
 		}
 	}
 	return geometry.NewBox(lower, upper)

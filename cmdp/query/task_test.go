@@ -233,6 +233,16 @@ func TestBoxOfDiscountedReturns(t *testing.T) {
 	}
 }
 
+// TestReturnsOutOfRange: returns that no set can be made of are named, with their place in the file.
+func TestReturnsOutOfRange(t *testing.T) {
+	p := mustParse(t, strings.Replace(taskHead, "[1, 2]", "[1, 1e100]", 1))
+	_, err := New(t.Context(), p, Options{})
+	const want = "test.yaml:5:10: returns: return cost: its possible values go from 0 to 4e+100: want at most 1e+100"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v: want %s", err, want)
+	}
+}
+
 // TestBoxOfAbsorbedReturns compares the box with the exact extremes, found by
 // going through all deterministic policies.
 func TestBoxOfAbsorbedReturns(t *testing.T) {

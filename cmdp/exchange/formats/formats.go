@@ -16,6 +16,7 @@ package formats
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -273,10 +274,9 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 		packed := func(file string) (io.WriteCloser, error) { return pack(create, file+name[len(plain):], how) }
 		return prism.Write(packed, plain[:len(plain)-len(".tra")], m)
 	case ".pexp":
-		return fmt.Errorf("%s: .pexp files are read, not written: want .tra, which PRISM reads too", name)
+		return errors.New(".pexp files are read, not written: want .tra, which PRISM reads too")
 	case ".prism", ".jani":
-		return fmt.Errorf("%s: models in languages are read, not written: want .tra, which PRISM reads too, or .umb",
-			name)
+		return errors.New("models in languages are read, not written: want .tra, which PRISM reads too, or .umb")
 	case ".umb":
 		return file(create, name, func(w io.Writer) error { return umb.Write(w, m, o) })
 	case ".npz":
