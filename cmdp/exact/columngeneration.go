@@ -321,6 +321,67 @@ func (s *columnGeneration) priceStabilized() (added bool, err error) {
 	return s.priceMultipliers(mu, nu)
 }
 
+// priceMultipliers is priceStabilized for given multipliers.
+func (s *columnGeneration) priceMultipliers(mu, nu []float64) (added bool, err error) {
+	phi, conjugate := s.master.phi(mu)
+	nu = s.master.withoutCancelling(phi, nu)
+	psi, support := s.master.psi(nu)
+	theta := append([]float64(nil), phi...)
+	floats.AddScaled(theta, 1, psi)
+	p, added, err := s.price(theta, 0.1*s.gap())
+	if err != nil || p.ray != nil && added {
+		return added, err
+	}
+	if p.ray != nil {
+		return s.perturbMultipliers(mu, nu, append(p.cancellingGains, p.returns))
+	}
+	if math.IsInf(p.margin, 1) && !added && !s.perturbing {
+		return s.perturbMultipliers(mu, nu, p.cancellingGains)
+	}
+	proof := &Proof{Psi: psi, Support: support, Value: p.value}
+	for i, y := range mu {
+		if y > 0 {
+			c := s.master.cuts[i]
+			proof.Points, proof.Subgradients = append(proof.Points, c.point), append(proof.Subgradients, c.slope)
+			proof.Values, proof.Weights = append(proof.Values, c.value), append(proof.Weights, y)
+		}
+	}
+	for k, y := range nu {
+		if y > 0 {
+			proof.Rows, proof.Prices = append(proof.Rows, s.master.rows[k].Constraint), append(proof.Prices, y)
+		}
+	}
+	proof.slack = s.master.supportMargin(nu, phi, s.lower, s.upper) + proof.conjugateError()
+	proof.Margin = p.margin + proof.slack
+	proof.Bound = p.value - conjugate - support - proof.Margin
+	if s.bound.proof != nil && s.bound.proof.Bound >= proof.Bound {
+		return added, nil
+	}
+	s.bound.proof, s.bound.mu, s.bound.nu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)
+	return added, nil
+}
+
+// perturbMultipliers is priceMultipliers for multipliers at which the returns of some loops cancel out up to rounding:
+// it changes them a little, until all of the loops cost something.
+func (s *columnGeneration) perturbMultipliers(mu, nu []float64, gains [][]float64) (added bool, err error) {
+	if s.perturbing {
+		return false, nil
+	}
+	s.perturbing = true
+	defer func() { s.perturbing = false }()
+	for raise := leastPerturbation; raise < mostPerturbation; raise *= 10 {
+		before := s.bound.proof
+		added, err = s.priceMultipliers(mu, s.master.perturbed(nu, gains, raise))
+		if added || err != nil || s.bound.proof != before {
+			return added, err
+		}
+	}
+	return false, nil
+}
+
+// By how much multipliers are changed so that loops cost something, relative to them.
+const leastPerturbation, mostPerturbation = 1e-13, 1e-6
+
 // stabilized returns the multipliers half-way from best to now, which has the newer rows.
 func (s *columnGeneration) stabilized(best, now []float64) []float64 {
 	share := smoothing
