@@ -117,7 +117,7 @@ func TestExploredPolicyEarnsItsReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drawnAtStart += min(1, max(0, len(plan.components)-1))
+		drawnAtStart += min(1, max(0, len(plan.mixture)-1))
 		pages := []int{-1}
 		if steps > 0 {
 			pages = []int{0, 1, 2, 3}
@@ -151,7 +151,7 @@ func TestExploredPolicyEarnsItsReturns(t *testing.T) {
 		for j, name := range []string{"reward", "cost"} {
 			if want := float64(r.Returns.Values[j]); math.Abs(earned[j]-want) > 1e-6*(1+want) {
 				t.Errorf("problem %d, %s, %d components: visits and shares earn %g of %s: want %g", k, when,
-					len(plan.components), earned[j], name, want)
+					len(plan.mixture), earned[j], name, want)
 			}
 		}
 	}

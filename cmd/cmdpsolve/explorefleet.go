@@ -107,7 +107,7 @@ func boundAt(p *loaded, name string, step int, atLeast bool) report.Number {
 // agentOf is the plan of one agent of a type, to show.
 func (p *played) agentOf(kind int) *played {
 	of := &played{of: p.of.member(kind)}
-	of.policy, of.components = mixtureOf(&p.types.Types[kind])
+	of.policy, of.mixture = mixtureOf(&p.types.Types[kind])
 	if of.policy != nil {
 		of.agent = of.policy
 	}

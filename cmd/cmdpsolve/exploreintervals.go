@@ -57,6 +57,6 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 	}
 	a.Notes = append(a.Notes, "Objective and bound are those of the worst model; returns, trade-off and histogram "+
 		"are those of the nominal one.")
-	a.ID = e.rememberPlan(p, r.Policy, r.Components, r.Returns, keep)
+	a.ID = e.rememberPlan(p, r.Policy, r.Mixture, r.Returns, keep)
 	return a, nil
 }

@@ -186,7 +186,7 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	if plan.types != nil {
 		return e.playFleet(ctx, plan, &q)
 	}
-	sim := query.NewSimulation(plan.of.Query, query.Draws(plan.policy, plan.components), q.Seed, 1000)
+	sim := query.NewSimulation(plan.of.Query, query.Draws(plan.policy, plan.mixture), q.Seed, 1000)
 	if sim.Ends() && e.Model.Discount() == 1 {
 		for i, x := range plan.returns {
 			if math.IsInf(x, 0) || math.IsNaN(x) {
@@ -281,11 +281,11 @@ func (e *explorer) files(ctx context.Context, text []byte, _ func(any)) (any, er
 		a.File = typeFile("policy.csv", plan.of.Fleet().Types[q.Type].Name)
 		plan = plan.agentOf(q.Type)
 	}
-	if err != nil || plan.policy == nil && plan.components == nil {
+	if err != nil || plan.policy == nil && plan.mixture == nil {
 		return a, nil
 	}
 	a.Command += " --policy policy.csv"
-	switch err := problem.WritePolicyCSV(&policy, plan.of.PlanRows(plan.policy, plan.components)); {
+	switch err := problem.WritePolicyCSV(&policy, plan.of.PlanRows(plan.policy, plan.mixture)); {
 	case errors.Is(err, errTooLong):
 		a.Withheld = "the policy is too large for the page; the command writes it to a file"
 	case err != nil:

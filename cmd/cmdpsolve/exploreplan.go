@@ -38,7 +38,7 @@ type played struct {
 	id              int
 	of              *loaded
 	policy          *exact.Policy
-	components      []exact.WeightedPolicy
+	mixture         []exact.WeightedPolicy
 	returns         []float64
 	agent, opponent cmdp.Policy // the policies to show, nil if there is none
 	types           *fleet.Plan // of a fleet
@@ -274,7 +274,7 @@ func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep 
 // rememberPlan keeps the policies of an answer for one player, and returns their number, 0 if there are none.
 func (e *explorer) rememberPlan(p *loaded, policy *exact.Policy, mixture []exact.WeightedPolicy, returns []float64,
 	keep []int) int {
-	plan := &played{of: p, policy: policy, components: mixture, returns: returns}
+	plan := &played{of: p, policy: policy, mixture: mixture, returns: returns}
 	switch {
 	case policy != nil:
 		plan.agent = policy

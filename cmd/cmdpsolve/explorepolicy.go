@@ -111,8 +111,8 @@ func (v *policyView) count(ctx context.Context) error {
 	agent, opponent := v.plan.agent, v.plan.opponent
 	few := choices*m.Horizon() <= mostOccupancy
 	switch {
-	case few && agent == nil && len(v.plan.components) > 0: // of a fleet: a share of the agents each
-		for _, c := range v.plan.components {
+	case few && agent == nil && len(v.plan.mixture) > 0: // of a fleet: a share of the agents each
+		for _, c := range v.plan.mixture {
 			v.add(c.Weight, cmdp.NewEvaluator(m).Occupancy(c.Policy))
 		}
 	case !few, agent == nil, m.Shape().Game() && opponent == nil:
@@ -214,12 +214,12 @@ func (v *policyView) countForever(ctx context.Context) error {
 	default:
 		v.unit = "expected visits"
 	}
-	components := v.plan.components
+	mixture := v.plan.mixture
 	if v.plan.policy != nil {
-		components = []exact.WeightedPolicy{{Weight: 1, Policy: v.plan.policy}}
+		mixture = []exact.WeightedPolicy{{Weight: 1, Policy: v.plan.policy}}
 	}
 	rows := m.Rows(0)
-	for _, c := range components {
+	for _, c := range mixture {
 		x, err := exact.Visits(ctx, m, c.Policy, nil)
 		if err != nil {
 			return err

@@ -110,14 +110,14 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 func (p *loaded) member(k int) *loaded { return p.as(p.Fleet().Members[k]) }
 
 // mixtureOf returns the policies of a type with their shares, as those of a plan of one agent.
-func mixtureOf(t *fleet.TypePlan) (policy *exact.Policy, components []exact.WeightedPolicy) {
+func mixtureOf(t *fleet.TypePlan) (policy *exact.Policy, mixture []exact.WeightedPolicy) {
 	if len(t.Policies) == 1 {
 		return t.Policies[0].Policy, nil
 	}
 	for _, a := range t.Policies {
-		components = append(components, exact.WeightedPolicy{Weight: a.Share, Policy: a.Policy})
+		mixture = append(mixture, exact.WeightedPolicy{Weight: a.Share, Policy: a.Policy})
 	}
-	return nil, components
+	return nil, mixture
 }
 
 // shownTypes shows what the agents of each type do, if that is asked for.
@@ -190,12 +190,12 @@ func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) err
 }
 
 // writePolicy writes the policy of an answer, or those of all types of a fleet.
-func (p *loaded) writePolicy(path string, policy *exact.Policy, components []exact.WeightedPolicy,
+func (p *loaded) writePolicy(path string, policy *exact.Policy, mixture []exact.WeightedPolicy,
 	parts []exact.PartMixture) error {
 	if p.isFleet() {
 		return p.writeTypes(path, p.Fleet().Plan(&exact.Result{Parts: parts}))
 	}
-	return problem.WritePolicy(path, p.Process, p.PlanRows(policy, components))
+	return problem.WritePolicy(path, p.Process, p.PlanRows(policy, mixture))
 }
 
 // writeTypes writes the policies of all types, each to a file of its own.

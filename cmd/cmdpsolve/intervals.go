@@ -165,7 +165,7 @@ type robustReport struct {
 	Uncertainty *uncertaintyReport `json:"uncertainty" csv:"uncertainty"`
 	Randomized  int                `json:"randomized" csv:"randomized"`
 	Components  int                `json:"components,omitempty" csv:"components"`
-	// Drawn are the components, there if there are several.
+	// Drawn are the policies, there if one of several is drawn.
 	Drawn       []drawnReport    `json:"drawn,omitempty"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
 	// Worst is there with --worst.
@@ -188,10 +188,10 @@ type drawnReport struct {
 	Breaks []string `json:"breaks"`
 }
 
-// drawnBounds computes what the returns of each component of a plan can be.
+// drawnBounds computes what the returns of each policy that a plan draws can be.
 func (p *loaded) drawnBounds(ctx context.Context, set *robust.Set, r *robust.Result) ([]drawnReport, error) {
 	var out []drawnReport
-	for _, c := range r.Components {
+	for _, c := range r.Mixture {
 		b, err := set.Evaluate(ctx, c.Policy)
 		if err != nil {
 			return nil, p.overSet(err)
@@ -247,7 +247,7 @@ func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenc
 	if err != nil {
 		return err
 	}
-	answer := &exact.Result{Status: exact.Optimal, Policy: r.Policy, Mixture: r.Components, Returns: r.Returns}
+	answer := &exact.Result{Status: exact.Optimal, Policy: r.Policy, Mixture: r.Mixture, Returns: r.Returns}
 	kept := r.Status == robust.Optimal || r.Status == robust.Feasible
 	if !kept {
 		answer.Status = exact.Undecided
@@ -364,13 +364,13 @@ func (p *loaded) robustData(r *robust.Result, took time.Duration) *robustReport 
 		Constraints:    []limitReport{},
 		Uncertainty:    p.uncertainty(),
 		Randomized:     r.Policy.Randomized(),
-		Components:     len(r.Components),
+		Components:     len(r.Mixture),
 		Iterations:     r.Rounds,
 		Seconds:        report.Number(took.Seconds()),
 		Stopped:        r.Stopped,
 		found:          r.Returns != nil,
 	}
-	for _, c := range r.Components {
+	for _, c := range r.Mixture {
 		d.Randomized += c.Policy.Randomized()
 	}
 	if p.Task.Cost != nil && d.found {

@@ -196,7 +196,7 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 		rep.over(p, b.Bounds)
 	}
 	if p.Model != nil && p.Model.Means() {
-		found, err := p.Branches(ctx, sim.Components)
+		found, err := p.Branches(ctx, sim.Mixture)
 		if err != nil {
 			return nil, stopped(err)
 		}

@@ -99,7 +99,7 @@ func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []floa
 		}
 		rep.Returns.Values = append(rep.Returns.Values, m)
 	}
-	if n := len(s.Components); n > 1 {
+	if n := len(s.Mixture); n > 1 {
 		rep.Components = n
 	}
 	switch {

@@ -71,7 +71,7 @@ func quoted(name string) string {
 }
 
 // PolicyProcess returns the process that a policy file is for: of itself or, where rows remember whether loops
-// are done, the process that does. What is wrong with the file is left to [ReadComponents].
+// are done, the process that does. What is wrong with the file is left to [ReadMixture].
 func PolicyProcess(path string, of *Process) (*Process, error) {
 	if of == nil {
 		return nil, fmt.Errorf("problem: policy %s: no process that it is for", path)

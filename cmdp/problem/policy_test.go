@@ -55,7 +55,7 @@ func FuzzPolicyFile(f *testing.F) {
 		if err := os.WriteFile(file[isJSON], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		components, err := ReadComponents(file[isJSON], p.Process())
+		components, err := ReadMixture(file[isJSON], p.Process())
 		if err != nil {
 			if errs := (Errors)(nil); !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("%q: %v", text, err)
@@ -77,13 +77,13 @@ func FuzzPolicyFile(f *testing.F) {
 	})
 }
 
-// TestReadComponents reads files that draw one of several policies, and what is wrong with them.
-func TestReadComponents(t *testing.T) {
+// TestReadMixture reads files that draw one of several policies, and what is wrong with them.
+func TestReadMixture(t *testing.T) {
 	p, err := Parse("p.yaml", []byte(policyProblem), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func(name, text string) ([]FileComponent, error) {
+	read := func(name, text string) ([]DrawnPolicy, error) {
 		file := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestReadComponents(t *testing.T) {
 		if _, err := ReadPolicy(file, p.Process()); err == nil {
 			t.Errorf("%q: ReadPolicy took it for one policy", text)
 		}
-		return ReadComponents(file, p.Process())
+		return ReadMixture(file, p.Process())
 	}
 	for name, text := range map[string]string{
 		"p.csv": "component,weight,state,action,probability\n7,0.25,a,x,1\n7,0.25,b,x,1\n2,0.75,a,y,1\n",

@@ -18,10 +18,10 @@ import (
 // checks all of it. Rows without a step hold at every step that has no rows of its own for the
 // state. Every state that the policy reaches needs rows; where it comes in a simulator is not known
 // before it is played, see [FilePolicy.Known]. Rows of other states have no effect, also where they
-// name an action that a limit with always takes away. A file that draws one of several components
-// at the start is refused, see [ReadComponents]. What is wrong with the file is returned as [Errors].
+// name an action that a limit with always takes away. A file that draws one of several policies
+// at the start is refused, see [ReadMixture]. What is wrong with the file is returned as [Errors].
 func ReadPolicy(path string, of *Process) (*FilePolicy, error) {
-	all, err := ReadComponents(path, of)
+	all, err := ReadMixture(path, of)
 	if err != nil {
 		return nil, err
 	}
@@ -33,17 +33,17 @@ func ReadPolicy(path string, of *Process) (*FilePolicy, error) {
 	return all[0].Policy, nil
 }
 
-// A FileComponent is a policy that is drawn with the probability Weight at the start, and then
+// A DrawnPolicy is a policy that is drawn with the probability Weight at the start, and then
 // played for good.
-type FileComponent struct {
+type DrawnPolicy struct {
 	Weight float64
 	Policy *FilePolicy
 }
 
-// ReadComponents is [ReadPolicy] for files which may draw one of several components at the
+// ReadMixture is [ReadPolicy] for files which may draw one of several policies at the
 // start: it returns them all, in the order in which the file first names them. A file without
-// components is one component of weight 1.
-func ReadComponents(path string, of *Process) ([]FileComponent, error) {
+// the column component has one policy, of weight 1.
+func ReadMixture(path string, of *Process) ([]DrawnPolicy, error) {
 	if of == nil {
 		return nil, fmt.Errorf("problem: policy %s: no process that it is for", path)
 	}
@@ -58,12 +58,12 @@ func ReadComponents(path string, of *Process) ([]FileComponent, error) {
 	}
 	if formed {
 		f.checkWeights()
-		for _, c := range f.components {
+		for _, c := range f.mixture {
 			c.Policy.fill()
 		}
 	}
 	if len(f.errs) == 0 && of.Model != nil {
-		for _, c := range f.components {
+		for _, c := range f.mixture {
 			c.Policy.reach()
 		}
 	}
@@ -71,18 +71,18 @@ func ReadComponents(path string, of *Process) ([]FileComponent, error) {
 		slices.SortStableFunc(f.errs, func(x, y *Error) int { return cmp.Compare(order(x), order(y)) })
 		return nil, f.errs
 	}
-	return f.components, nil
+	return f.mixture, nil
 }
 
 // A policyFile is a file while it is read.
 type policyFile struct {
 	spelling
-	path       string
-	of         *Process
-	states     stateIndex // of the problem
-	errs       Errors
-	components []FileComponent
-	numbers    map[int]int // of each component that the file names, its place among them
+	path    string
+	of      *Process
+	states  stateIndex // of the problem
+	errs    Errors
+	mixture []DrawnPolicy
+	numbers map[int]int // of each component that the file names, its place among them
 }
 
 func (f *policyFile) bad(line int, format string, args ...any) {
@@ -108,12 +108,12 @@ func (f *policyFile) row(r policyLine) {
 	}
 	at, ok := f.numbers[number]
 	if !ok {
-		at = len(f.components)
+		at = len(f.mixture)
 		f.numbers[number] = at
-		f.components = append(f.components, FileComponent{weight, f.newPolicy(number)})
+		f.mixture = append(f.mixture, DrawnPolicy{weight, f.newPolicy(number)})
 	}
 	_, none := f.numbers[0] // some row has no component
-	switch c := f.components[at]; {
+	switch c := f.mixture[at]; {
 	case number == 0 && len(f.numbers) > 1 || !ok && number > 0 && none:
 		f.bad(r.line, "some rows have a component and others have none")
 	case c.Weight != weight:
@@ -126,12 +126,12 @@ func (f *policyFile) row(r policyLine) {
 // checkWeights checks that the weights sum to 1. A file without rows is a policy without any.
 func (f *policyFile) checkWeights() {
 	sum := 0.0
-	for _, c := range f.components {
+	for _, c := range f.mixture {
 		sum += c.Weight
 	}
 	switch {
-	case len(f.components) == 0:
-		f.components = append(f.components, FileComponent{1, f.newPolicy(0)})
+	case len(f.mixture) == 0:
+		f.mixture = append(f.mixture, DrawnPolicy{1, f.newPolicy(0)})
 	case math.Abs(sum-1) > cmdp.ProbabilityTolerance && len(f.errs) == 0:
 		f.bad(0, "the weights of the components sum to %.12g: want 1", sum)
 	}

@@ -20,8 +20,8 @@ type policyTables struct {
 	Problem         string
 	States, Actions []string
 	Horizon         int       // 0 without
-	Upto            []float64 // of each component, the sum of the weights up to it; one without components
-	Table           []int     // of each component and step
+	Upto            []float64 // of each policy that is drawn, the sum of the weights up to it; one without a mixture
+	Table           []int     // of each of these and step
 	First, Action   []int
 	Sum             []float64 // of each choice, the sum of the state's probabilities up to it
 	Memory          *memoryTables

@@ -229,7 +229,7 @@ func TestPolicyFiles(t *testing.T) {
 			if err := WritePolicy(file, c.p.Process(), rowsOf(c.rows...)); err != nil {
 				t.Fatal(err)
 			}
-			parts, err := ReadComponents(file, c.p.Process())
+			parts, err := ReadMixture(file, c.p.Process())
 			if name == "none" {
 				if err == nil || !strings.Contains(err.Error(), "no row for state 0") {
 					t.Errorf("%s.%s: %v", name, ending, err)

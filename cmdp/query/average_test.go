@@ -54,7 +54,7 @@ func TestAverageProblem(t *testing.T) {
 	}
 	if len(weight) != 2 || len(rows) != 4 || weight[1]+weight[2] < 1-1e-12 || min(weight[1], weight[2]) > 0.25+1e-9 ||
 		min(weight[1], weight[2]) < 0.25-1e-9 {
-		t.Errorf("rows %v: want two components, one drawn with 1/4", rows)
+		t.Errorf("rows %v: want two policies, one drawn with 1/4", rows)
 	}
 	var out bytes.Buffer
 	if err := problem.WritePolicyCSV(&out, q.PlanRows(r.Policy, r.Mixture)); err != nil ||

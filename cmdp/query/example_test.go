@@ -103,7 +103,7 @@ transitions:
 	if err != nil {
 		log.Fatal(err)
 	}
-	plans := [][]query.Drawn{query.Draws(r.Policy, r.Components), query.Draws(nominal.Policy, nominal.Mixture)}
+	plans := [][]query.Drawn{query.Draws(r.Policy, r.Mixture), query.Draws(nominal.Policy, nominal.Mixture)}
 	for _, plan := range plans {
 		e, err := q.Evaluate(ctx, set, plan)
 		if err != nil {

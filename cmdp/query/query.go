@@ -341,13 +341,13 @@ func (q *Query) reading(path string) (*Query, error) {
 }
 
 // PlanRows returns the rows of a policy file for an answer of exact planning: of its policy or, where there is
-// none, of its components.
-func (q *Query) PlanRows(policy *exact.Policy, components []exact.WeightedPolicy) iter.Seq[problem.PolicyRow] {
+// none, of its mixture.
+func (q *Query) PlanRows(policy *exact.Policy, mixture []exact.WeightedPolicy) iter.Seq[problem.PolicyRow] {
 	if policy != nil {
 		return q.PolicyRows(policy, problem.Agent)
 	}
 	return func(yield func(problem.PolicyRow) bool) {
-		for i, c := range components {
+		for i, c := range mixture {
 			for row := range q.PolicyRows(c.Policy, problem.Agent) {
 				row.Component, row.Weight = i+1, c.Weight
 				if !yield(row) {

@@ -24,8 +24,8 @@ const truncated = 1e-6
 type Simulation struct {
 	// Environment is what is played: the model, unless another one is set before the first episode.
 	Environment cmdp.Environment
-	// Components are the policies of which one is drawn at the start.
-	Components []Drawn
+	// Mixture holds the policies of which one is drawn at the start.
+	Mixture []Drawn
 	// Steps bounds those of an episode, and MeanSteps are those of a long-run mean; an episode has at least as many.
 	Steps, MeanSteps int
 	// Keep keeps the returns of each episode in Totals.
@@ -37,7 +37,7 @@ type Simulation struct {
 	Total, Mean []float64
 
 	m             *cmdp.Model // nil if a simulator is played
-	over          [][]bool    // of each component, the states in which all is over, without a horizon
+	over          [][]bool    // of each policy, the states in which all is over, without a horizon
 	chance, agent *rand.Rand
 	sumsq         []float64 // sums of squared deviations
 	step          []float64
@@ -50,12 +50,12 @@ type Drawn struct {
 }
 
 // Draws returns what is drawn at the start of an answer of exact planning.
-func Draws(policy *exact.Policy, components []exact.WeightedPolicy) []Drawn {
+func Draws(policy *exact.Policy, mixture []exact.WeightedPolicy) []Drawn {
 	if policy != nil {
 		return []Drawn{{1, policy}}
 	}
 	var out []Drawn
-	for _, c := range components {
+	for _, c := range mixture {
 		out = append(out, Drawn{c.Weight, c.Policy})
 	}
 	return out
@@ -64,12 +64,12 @@ func Draws(policy *exact.Policy, components []exact.WeightedPolicy) []Drawn {
 // NewSimulation returns a simulation of policies in the model of a query, which may be set to another
 // environment. Of a simulator, and with a horizon, episodes have so many steps as the environment says; steps
 // are those of long-run means. It is reproducible by its seed.
-func NewSimulation(q *Query, components []Drawn, seed uint64, steps int) *Simulation {
+func NewSimulation(q *Query, mixture []Drawn, seed uint64, steps int) *Simulation {
 	if q == nil {
 		panic("query: no query")
 	}
 	m, d := q.Model, len(q.Returns)
-	s := &Simulation{m: m, Environment: m, Components: components, Steps: steps,
+	s := &Simulation{m: m, Environment: m, Mixture: mixture, Steps: steps,
 		chance: rand.New(cmdp.Stream(seed, "environment")), agent: rand.New(cmdp.Stream(seed, "agent")),
 		Mean: make([]float64, d), sumsq: make([]float64, d), step: make([]float64, d), Total: make([]float64, d)}
 	switch {
@@ -89,7 +89,7 @@ func NewSimulation(q *Query, components []Drawn, seed uint64, steps int) *Simula
 	default:
 		s.Steps = math.MaxInt
 	}
-	for _, c := range components {
+	for _, c := range mixture {
 		s.over = append(s.over, monitor.Over(m, c.Policy))
 	}
 	return s
@@ -99,13 +99,13 @@ func NewSimulation(q *Query, components []Drawn, seed uint64, steps int) *Simula
 // and are not for means alone.
 func (s *Simulation) Ends() bool { return s.over != nil }
 
-// draw returns the number of a component.
+// draw returns the number of a policy of the mixture.
 func (s *Simulation) draw() int {
-	if len(s.Components) == 1 {
+	if len(s.Mixture) == 1 {
 		return 0 // nothing is drawn
 	}
 	u, last := s.agent.Float64(), 0
-	for i, c := range s.Components {
+	for i, c := range s.Mixture {
 		if c.Weight <= 0 {
 			continue
 		}
@@ -122,7 +122,7 @@ func (s *Simulation) draw() int {
 func (s *Simulation) Play(ctx context.Context) error {
 	clear(s.Total)
 	state, weight, of := s.Environment.Start(s.chance), 1.0, s.draw()
-	policy := s.Components[of].Policy
+	policy := s.Mixture[of].Policy
 	for h := range s.Steps {
 		if h%4096 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -203,7 +203,7 @@ func (s *Simulation) Half(i int) float64 {
 	return t * math.Sqrt(s.sumsq[i]/(n-1)/n)
 }
 
-// Expected returns the exact expected returns of a policy that draws one of several components, NaN in a
+// Expected returns the exact expected returns of a policy that draws one of several policies, NaN in a
 // simulator. Without a horizon it also bounds how far the mean of the steps played is from a long-run mean.
 func (s *Simulation) Expected(ctx context.Context) (returns, stopping []float64, err error) {
 	if s.m == nil {
@@ -211,7 +211,7 @@ func (s *Simulation) Expected(ctx context.Context) (returns, stopping []float64,
 		return returns, nil, nil
 	}
 	returns, stopping = make([]float64, s.m.Dim()), make([]float64, s.m.Dim())
-	for _, c := range s.Components {
+	for _, c := range s.Mixture {
 		if c.Weight == 0 {
 			continue
 		}
@@ -237,7 +237,7 @@ func (s *Simulation) Exactly(ctx context.Context, i int) (values, probabilities 
 		return nil, nil, false
 	}
 	sum := make(map[float64]float64)
-	for _, c := range s.Components {
+	for _, c := range s.Mixture {
 		x, p, ok := monitor.Distribution(ctx, s.m, c.Policy, i)
 		if !ok {
 			return nil, nil, false

@@ -226,13 +226,13 @@ func (q *Query) ReadPolicy(ctx context.Context, path string) (best *Query, polic
 		if err != nil {
 			return err
 		}
-		components, err := problem.ReadComponents(path, of.Process)
+		mixture, err := problem.ReadMixture(path, of.Process)
 		if err != nil { // it may be for another threshold
 			first = cmp.Or(first, err)
 			return nil
 		}
 		var read []Drawn
-		for _, c := range components {
+		for _, c := range mixture {
 			read = append(read, Drawn{Weight: c.Weight, Policy: c.Policy})
 		}
 		missed := 0.0

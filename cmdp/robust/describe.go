@@ -30,9 +30,9 @@ func (s *search) result() *Result {
 	if p == nil {
 		return r
 	}
-	r.Components = p.parts
+	r.Mixture = p.parts
 	if len(p.parts) == 1 {
-		r.Policy, r.Components = p.parts[0].Policy, nil
+		r.Policy, r.Mixture = p.parts[0].Policy, nil
 	}
 	for k, row := range s.rows {
 		r.Limits = append(r.Limits, Limit{Constraint: row, Greatest: p.greatest[k+1], Price: s.prices[k]})

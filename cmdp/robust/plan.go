@@ -246,7 +246,7 @@ func (s *search) planFor(a *Answer) (*exact.Result, error) {
 	if s.task.Cost != nil && r.Bound > s.bound {
 		s.bound, s.model, s.proof = r.Bound, a, r.Proof
 	}
-	for _, c := range components(r) {
+	for _, c := range mixtureOf(r) {
 		if err := s.add(c.Policy); err != nil {
 			return nil, err
 		}
@@ -267,7 +267,7 @@ func (s *search) exactly() exact.Options {
 	return opts
 }
 
-func components(r *exact.Result) []exact.WeightedPolicy {
+func mixtureOf(r *exact.Result) []exact.WeightedPolicy {
 	switch {
 	case r.Product != nil: // its policies remember what those of the set cannot
 		return nil

@@ -123,10 +123,10 @@ type Result struct {
 	Tolerance float64
 	// Nominal is the optimum of the nominal model alone, where it has one.
 	Nominal *exact.Result
-	// Policy is the plan. It is nil where one of the Components is drawn at the start, with the probability of its
+	// Policy is the plan. It is nil where one of the Mixture is drawn at the start, with the probability of its
 	// weight.
-	Policy     *exact.Policy
-	Components []exact.WeightedPolicy
+	Policy  *exact.Policy
+	Mixture []exact.WeightedPolicy
 	// Model is the model of the set whose optimum is Bound, or in which no policy keeps the limits. It is nil for the
 	// nominal model. Certificate proves the latter, for that model.
 	Model       *Answer
@@ -154,5 +154,5 @@ func (r *Result) Plan() []exact.WeightedPolicy {
 	if r.Policy != nil {
 		return []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
 	}
-	return r.Components
+	return r.Mixture
 }

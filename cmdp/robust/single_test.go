@@ -46,7 +46,7 @@ func TestDeterministic(t *testing.T) {
 			continue
 		}
 		found++
-		if r.Policy == nil || r.Policy.Randomized() > 0 || len(r.Components) > 0 {
+		if r.Policy == nil || r.Policy.Randomized() > 0 || len(r.Mixture) > 0 {
 			t.Fatalf("case %d: the plan draws", i)
 		}
 		if r.Objective < least-1e-12 || r.Bound > least+1e-9 {
