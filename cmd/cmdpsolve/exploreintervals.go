@@ -41,11 +41,8 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 		return nil, err
 	}
 	found := p.robustData(r, time.Since(begin))
-	d := &planReport{subject: found.subject, Status: found.Status, Objective: found.Objective, Bound: found.Bound,
-		Gap: found.Gap, Returns: found.Nominal,
-		Violation: found.Violation, Tolerance: found.Tolerance, Prices: found.Prices, Constraints: found.Constraints,
-		Rho:        report.NaN,
-		Randomized: found.Randomized, Components: found.Components, Certificate: found.Certificate,
+	d := &planReport{subject: found.subject, Status: found.Status, planWorth: found.planWorth, Returns: found.Nominal,
+		planLimits: found.planLimits, Rho: report.NaN, planDraws: found.planDraws, Certificate: found.Certificate,
 		Iterations: found.Iterations, Memory: p.Product.Remembered()}
 	a := &planAnswer{Report: d, Notes: append(found.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == robust.Infeasible {

@@ -149,22 +149,15 @@ func (p *loaded) boundsOf(b robust.Bounds) report.Named[boundsReport] {
 // robustReport is the data of a plan for a set of models. Objective is the worst over the set, in the user's sense.
 type robustReport struct {
 	subject
-	Status    string        `json:"status" csv:"status"`
-	Objective report.Number `json:"objective" csv:"objective"`
-	Bound     report.Number `json:"bound" csv:"bound"`
-	Gap       report.Number `json:"gap" csv:"gap"`
+	Status string `json:"status" csv:"status"`
+	planWorth
 	// Returns are those over the set, Nominal those in the nominal model, whose own optimum is NominalOptimum.
 	Returns        report.Named[boundsReport] `json:"returns" csv:"return"`
 	Nominal        named                      `json:"nominal" csv:"nominal"`
 	NominalOptimum report.Number              `json:"nominal_optimum" csv:"nominal_optimum"`
-	// Violation is by how much a limit is missed in the worst model.
-	Violation   report.Number      `json:"violation" csv:"violation"`
-	Tolerance   report.Number      `json:"tolerance" csv:"tolerance"`
-	Prices      []report.Number    `json:"prices"`
-	Constraints []limitReport      `json:"constraints" csv:""`
-	Uncertainty *uncertaintyReport `json:"uncertainty" csv:"uncertainty"`
-	Randomized  int                `json:"randomized" csv:"randomized"`
-	Components  int                `json:"components,omitempty" csv:"components"`
+	planLimits                                // in the worst model
+	Uncertainty    *uncertaintyReport         `json:"uncertainty" csv:"uncertainty"`
+	planDraws
 	// Drawn are the policies, there if one of several is drawn.
 	Drawn       []drawnReport    `json:"drawn,omitempty"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
@@ -352,23 +345,18 @@ func (p *loaded) robustData(r *robust.Result, took time.Duration) *robustReport 
 	d := &robustReport{
 		subject:        p.subject(),
 		Status:         r.Status.String(),
-		Objective:      report.NaN,
-		Bound:          report.NaN,
-		Gap:            report.NaN,
+		planWorth:      planWorth{report.NaN, report.NaN, report.NaN},
 		NominalOptimum: report.NaN,
 		Returns:        p.boundsOf(r.Bounds),
 		Nominal:        p.named(r.Returns),
-		Violation:      report.Number(r.Violation),
-		Tolerance:      report.Number(r.Tolerance),
-		Prices:         []report.Number{},
-		Constraints:    []limitReport{},
-		Uncertainty:    p.uncertainty(),
-		Randomized:     r.Policy.Randomized(),
-		Components:     len(r.Mixture),
-		Iterations:     r.Rounds,
-		Seconds:        report.Number(took.Seconds()),
-		Stopped:        r.Stopped,
-		found:          r.Returns != nil,
+		planLimits: planLimits{report.Number(r.Violation), report.Number(r.Tolerance), []report.Number{},
+			[]limitReport{}},
+		Uncertainty: p.uncertainty(),
+		planDraws:   planDraws{r.Policy.Randomized(), len(r.Mixture)},
+		Iterations:  r.Rounds,
+		Seconds:     report.Number(took.Seconds()),
+		Stopped:     r.Stopped,
+		found:       r.Returns != nil,
 	}
 	for _, c := range r.Mixture {
 		d.Randomized += c.Policy.Randomized()
@@ -411,11 +399,10 @@ func (d *robustReport) addLimits(p *loaded, r *robust.Result) {
 			c.shown = l.Price(limit.Price)
 			c.Price = report.Number(c.shown)
 		}
-		d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
+		d.add(c)
 	}
 	for _, l := range p.Of(query.EveryEpisode) {
-		d.Prices = append(d.Prices, report.NaN)
-		d.Constraints = append(d.Constraints, newLimitReport(l))
+		d.add(newLimitReport(l))
 	}
 }
 
@@ -427,7 +414,7 @@ func (d *robustReport) report(p *loaded) *report.Report {
 	}
 	sections := []report.Section{
 		p.heading(append(heading, fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "round"), d.Seconds))...),
-		d.values(p), d.answer(p), (&planReport{Constraints: d.Constraints}).limits(p),
+		d.values(p), d.answer(p), d.table(d.Constraints),
 	}
 	if len(d.Drawn) > 0 {
 		sections = append(sections, d.drawnTable(p))

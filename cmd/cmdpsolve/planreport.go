@@ -17,29 +17,48 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// planReport is the data of what plan found. Objective and Bound are in the user's
-// sense; what does not exist is null.
-type planReport struct {
-	subject
-	Status string `json:"status" csv:"status"`
-	// Return grows without bound where Status is unbounded.
-	Return    string        `json:"return,omitempty" csv:"unbounded"`
+// planWorth is what a plan is worth, in the user's sense. What does not exist is null.
+type planWorth struct {
 	Objective report.Number `json:"objective" csv:"objective"`
 	Bound     report.Number `json:"bound" csv:"bound"`
 	Gap       report.Number `json:"gap" csv:"gap"`
-	Returns   named         `json:"returns" csv:"return"`
+}
+
+// planLimits is how a plan stands to the limits.
+type planLimits struct {
 	Violation report.Number `json:"violation" csv:"violation"`
 	// Tolerance is the violation up to which the target counts as met.
 	Tolerance report.Number `json:"tolerance" csv:"tolerance"`
 	// Prices holds the price of each of Constraints.
 	Prices      []report.Number `json:"prices"`
 	Constraints []limitReport   `json:"constraints" csv:""`
+}
+
+// add adds a limit.
+func (d *planLimits) add(c limitReport) {
+	d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
+}
+
+// planDraws is how a plan draws.
+type planDraws struct {
+	Randomized int `json:"randomized" csv:"randomized"`
+	// Components is the number of policies, if the plan draws one of several at the start.
+	Components int `json:"components,omitempty" csv:"components"`
+}
+
+// planReport is the data of what plan found.
+type planReport struct {
+	subject
+	Status string `json:"status" csv:"status"`
+	// Return grows without bound where Status is unbounded.
+	Return string `json:"return,omitempty" csv:"unbounded"`
+	planWorth
+	Returns named `json:"returns" csv:"return"`
+	planLimits
 	// TargetPrice is the price of a curved target in each coordinate.
 	TargetPrice named         `json:"target_price,omitzero" csv:"target_price"`
 	Rho         report.Number `json:"rho" csv:"rho"`
-	Randomized  int           `json:"randomized" csv:"randomized"`
-	// Components is the number of policies, if the plan draws one of several at the start.
-	Components int `json:"components,omitempty" csv:"components"`
+	planDraws
 	// Branches are there if endless runs differ in their long-run means, Joined if the policy joins recurrent classes.
 	Branches    []branchReport   `json:"branches,omitempty"`
 	Joined      *joinedReport    `json:"joined,omitempty"`
@@ -150,10 +169,11 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	d := &planReport{
 		subject: p.subject(), Status: r.Status.String(),
-		Objective: report.NaN, Bound: report.NaN, Gap: report.NaN,
-		Returns: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.NaN,
-		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized,
-		Components: len(r.Mixture),
+		planWorth:  planWorth{report.NaN, report.NaN, report.NaN},
+		Returns:    p.named(r.Returns),
+		planLimits: planLimits{report.Number(r.Violation), report.NaN, []report.Number{}, []limitReport{}},
+		Rho:        report.NaN,
+		planDraws:  planDraws{r.Randomized, len(r.Mixture)},
 		Memory:     p.Product.Remembered(), Thresholds: p.thresholds(),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
@@ -202,7 +222,7 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result) {
 		c.Price = report.Number(s.Price)
 		c.shown = s.Shown()
 		c.scale = s.Scale
-		d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
+		d.add(c)
 		if s.Prices != nil {
 			d.TargetPrice = p.named(s.Prices)
 		}
@@ -279,6 +299,14 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 
 // limits lists the constraints.
 func (d *planReport) limits(p *loaded) *report.Table {
+	if p.isFleet() {
+		return d.table(d.fleetLimits(p))
+	}
+	return d.table(d.Constraints)
+}
+
+// table lists limits, with prices if some are known.
+func (d *planLimits) table(limits []limitReport) *report.Table {
 	t := report.NewTable("constraint", "slack")
 	priced, largest := false, 0.0
 	for _, c := range d.Constraints {
@@ -288,10 +316,6 @@ func (d *planReport) limits(p *loaded) *report.Table {
 	}
 	if priced {
 		t = report.NewTable("constraint", "slack", "price")
-	}
-	limits := d.Constraints
-	if p.isFleet() {
-		limits = d.fleetLimits(p)
 	}
 	for _, c := range limits {
 		row := []any{c.Constraint, report.Rounded(c.Slack, c.scale)}

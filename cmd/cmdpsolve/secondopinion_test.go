@@ -85,7 +85,7 @@ func TestContradiction(t *testing.T) {
 		{&opinionReport{Status: "undecided"}, "optimal", ""},
 		{&opinionReport{Status: "optimal"}, "undecided", ""},
 	} {
-		err := c.opinion.contradiction(&planReport{Status: c.status, Objective: 2})
+		err := c.opinion.contradiction(&planReport{Status: c.status, planWorth: planWorth{Objective: 2}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v beside %s: error %v, want %q", c.opinion, c.status, err, c.want)
 		}
