@@ -8,6 +8,8 @@
 //		t.Fatal(err)
 //	}
 //
+// [DrawKernel] draws models to test graph algorithms with.
+//
 // All checks draw from fixed seeds: a failure can be repeated.
 package cmdptest
 

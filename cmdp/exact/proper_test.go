@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -22,7 +23,7 @@ import (
 func drawTotal(t *testing.T, rng *rand.Rand, dim int) *cmdp.Model {
 	t.Helper()
 	states := 2 + rng.IntN(3)
-	k := drawKernel(rng, states)
+	k := cmdptest.DrawKernel(rng, states)
 	for range len(k.Offset) - 1 {
 		for range dim {
 			r := float64(rng.IntN(3) - 1)
@@ -487,31 +488,6 @@ func TestLongTotals(t *testing.T) {
 			t.Errorf("%s: %.17g to %.17g, want %g", test.name, lower[0], upper[0], test.want)
 		}
 	}
-}
-
-// drawKernel draws a kernel in which end components of every size are common: few
-// successors, some entries of probability 0, some states without choices.
-func drawKernel(rng *rand.Rand, states int) *cmdp.Kernel {
-	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
-	for s := range states {
-		n := rng.IntN(4)
-		for range n {
-			to := 1 + rng.IntN(2)
-			for j := range to {
-				next := rng.IntN(states)
-				if rng.IntN(3) == 0 {
-					next = s
-				}
-				k.Next, k.Prob = append(k.Next, int32(next)), append(k.Prob, 1/float64(to))
-				if j == 0 && rng.IntN(6) == 0 {
-					k.Next, k.Prob = append(k.Next, int32(rng.IntN(states))), append(k.Prob, 0)
-				}
-			}
-			k.Offset = append(k.Offset, len(k.Next))
-		}
-		k.First = append(k.First, int32(len(k.Offset)-1))
-	}
-	return k
 }
 
 // closure returns which states lead to which under a policy, a choice for each state, −1 for none. Every state

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -14,7 +15,7 @@ import (
 // recurrent classes, states without choices, entries of probability 0, several entries for one successor, ways
 // out that are hardly ever taken.
 func drawModel(rng *rand.Rand, states int) *cmdp.Kernel {
-	k := drawSupport(rng, states)
+	k := cmdptest.DrawKernel(rng, states)
 	for c := range len(k.Offset) - 1 {
 		row := k.Prob[k.Offset[c]:k.Offset[c+1]]
 		sum, rare := 0.0, rng.IntN(10) == 0

@@ -6,36 +6,12 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/internal/threshold"
 )
 
-// drawSupport draws a kernel in which end components of every size are common: few
-// successors, some entries of probability 0, some states without choices.
-func drawSupport(rng *rand.Rand, states int) *cmdp.Kernel {
-	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
-	for s := range states {
-		n := rng.IntN(4)
-		for range n {
-			to := 1 + rng.IntN(2)
-			for j := range to {
-				next := rng.IntN(states)
-				if rng.IntN(3) == 0 {
-					next = s
-				}
-				k.Next, k.Prob = append(k.Next, int32(next)), append(k.Prob, 1/float64(to))
-				if j == 0 && rng.IntN(6) == 0 {
-					k.Next, k.Prob = append(k.Next, int32(rng.IntN(states))), append(k.Prob, 0)
-				}
-			}
-			k.Offset = append(k.Offset, len(k.Next))
-		}
-		k.First = append(k.First, int32(len(k.Offset)-1))
-	}
-	return k
-}
-
 func drawGraph(rng *rand.Rand, states int) *Graph {
-	g := &Graph{Kernel: drawSupport(rng, states)}
+	g := &Graph{Kernel: cmdptest.DrawKernel(rng, states)}
 	if rng.IntN(2) == 0 {
 		g.In, g.Allowed = make([]bool, states), make([]bool, len(g.Kernel.Offset)-1)
 		for s := range g.In {

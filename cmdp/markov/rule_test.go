@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cmdpsolve/cmdp/cmdptest"
 )
 
 // TestRule compares rules whose actions are kept in bits, bytes and words with a table of probabilities, while
@@ -13,7 +15,7 @@ func TestRule(t *testing.T) {
 	for trial := range 60 {
 		rng := rand.New(rand.NewPCG(23, uint64(trial)))
 		actions := []int{2, 5, 300}[trial%3]
-		k := drawSupport(rng, states)
+		k := cmdptest.DrawKernel(rng, states)
 		for s := range states + 1 {
 			k.First[s] = int32(s * actions)
 		}
