@@ -232,6 +232,39 @@ func TestErrataListsWhatIsCited(t *testing.T) {
 	}
 }
 
+// TestWalkOfALimit holds the table of the design page against the code: every file has the functions that are said to
+// be called there, and there are as many files and ways back as the page says.
+func TestWalkOfALimit(t *testing.T) {
+	page, err := os.ReadFile("design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, back := make(map[string]bool), 0
+	row := regexp.MustCompile("(?m)^\\| `(cmd\\S*\\.go)`( \\(again\\))? \\| (.*?) \\|")
+	for _, at := range row.FindAllStringSubmatch(string(page), -1) {
+		file, again := at[1], at[2] != ""
+		if seen[file] != again {
+			t.Errorf("%s: seen before: %v, the page says %v", file, seen[file], again)
+		}
+		seen[file] = true
+		if again {
+			back++
+		}
+		src, err := os.ReadFile("../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(at[3], -1) {
+			if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name[1] + `\(`).Match(src) {
+				t.Errorf("%s has no function %s", file, name[1])
+			}
+		}
+	}
+	if len(seen) != 15 || back != 5 {
+		t.Errorf("%d files, and %d times back", len(seen), back)
+	}
+}
+
 // TestChecklistsNameWhatExists wants every name of Go in the checklists to be declared somewhere:
 // a function, type, constant or variable of a package, a field or a method.
 func TestChecklistsNameWhatExists(t *testing.T) {
