@@ -373,20 +373,19 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 // solveRational is infiniteHorizon.solveRational beside means, which are not rational.
 func (p *averageReward) solveRational(w *transient, dir []float64, value float64) (bound, margin float64) {
 	means, totals := p.splitDirection(dir)
-	of := w.Quotient.Number
 	v := p.rationalValues(w.LeastTotal, rationals(totals))
 	if v == nil {
 		return value, math.Inf(1)
 	}
-	each := make([]*big.Rat, len(of))
-	for s, n := range of {
-		each[s] = v[n]
+	each := make([]*big.Rat, p.m.States())
+	for s := range each {
+		each[s] = v(s)
 	}
 	if !p.belowBackups(rationals(totals), each) {
 		return value, math.Inf(1)
 	}
 	margin, _ = p.excessOverMeans(rationals(means), each, rationals(p.least.Bias)).Float64()
-	bound, _ = p.rationalBoundOf(w.Quotient, v).Float64()
+	bound, _ = startValue(p.m, v).Float64()
 	return bound, margin*(1+4*roundoff) + 2*roundoff*math.Abs(bound)
 }
 

@@ -525,7 +525,7 @@ func (p *infiniteHorizon) solveRational(z *markov.LeastTotal, dir []float64, val
 	if v == nil {
 		return value, math.Inf(1)
 	}
-	bound, _ = p.rationalBoundOf(z.Quotient, v).Float64()
+	bound, _ = startValue(p.m, v).Float64()
 	return bound, 2 * roundoff * math.Abs(bound)
 }
 

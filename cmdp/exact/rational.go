@@ -126,7 +126,7 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	if p.gamma == 1 { // where returns cancel out, lower values are no bound
 		if low, err := p.loweredValues(ctx, z, rounded, 1); low != nil && err == nil && z.Cancels() {
 			if v := p.rationalValues(z, dir); v != nil {
-				return p.rationalBoundOf(z.Quotient, v), 0, nil
+				return startValue(p.m, v), 0, nil
 			}
 		}
 	}

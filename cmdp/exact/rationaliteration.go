@@ -1,9 +1,11 @@
 package exact
 
 import (
-	"cmdpsolve/cmdp/markov"
 	"math/big"
 	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 )
 
 // mostRational is the number of states of a strongly connected component up to which values are computed in
@@ -22,46 +24,55 @@ const (
 	mostNearOneStates = 200
 )
 
+// A rationalIteration is policy iteration for a total or discounted reward in rational arithmetic.
+type rationalIteration struct {
+	k     *cmdp.Kernel
+	gamma float64
+	z     *markov.LeastTotal // whose policy is improved
+	dir   []*big.Rat
+	v     []*big.Rat // values of the states of its quotient
+}
+
 // rationalValues improves the policy of a direction in rational arithmetic until no choice is better, and returns
-// the values of the states of its quotient, which are at most all of their backups. It returns nil if a policy
+// the values of the states of the model, which are at most all of their backups. It returns nil if a policy
 // would go on for ever, or a component or the values before it are too large.
-func (p *infiniteHorizon) rationalValues(z *markov.LeastTotal, dir []*big.Rat) []*big.Rat {
+func (p *infiniteHorizon) rationalValues(z *markov.LeastTotal, dir []*big.Rat) func(s int) *big.Rat {
 	q := z.Quotient
-	v := make([]*big.Rat, q.Rest+1)
-	v[q.Rest] = new(big.Rat)
+	r := &rationalIteration{p.k, p.gamma, z, dir, make([]*big.Rat, q.Rest+1)}
+	r.v[q.Rest] = new(big.Rat)
 	before, bits := slices.Clone(z.Policy), 0
 	for i := range len(q.Component) - 1 {
 		lo, hi := q.Component[i], q.Component[i+1]
 		n := int(hi - lo)
-		if n > mostRational || n*n*bits > mostRationalWork || !p.rationalIteration(z, dir, v, lo, hi) {
+		if n > mostRational || n*n*bits > mostRationalWork || !r.component(lo, hi) {
 			copy(z.Policy, before)
 			return nil
 		}
-		for _, x := range v[lo:hi] {
+		for _, x := range r.v[lo:hi] {
 			bits = max(bits, x.Denom().BitLen())
 		}
 	}
-	return v
+	return func(s int) *big.Rat { return r.v[q.Number[s]] }
 }
 
-// rationalIteration is policy iteration in the component of the states [lo, hi). It reports whether it came to an end.
-func (p *infiniteHorizon) rationalIteration(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
+// component is policy iteration in the component of the states [lo, hi). It reports whether it came to an end.
+func (r *rationalIteration) component(lo, hi int32) bool {
 	const rounds = 100
 	for range rounds {
 		for s := lo; s < hi; s++ {
-			if z.Policy[s] < 0 {
+			if r.z.Policy[s] < 0 {
 				return false
 			}
 		}
-		if !p.rationalSystem(z, dir, v, lo, hi) {
+		if !r.evaluate(lo, hi) {
 			return false
 		}
 		best := true
 		for s := lo; s < hi; s++ {
 			least := new(big.Rat)
-			for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
-				if x := p.rationalAdvantage(z, i, s, dir, v); x.Cmp(least) < 0 {
-					least, z.Policy[s], best = x, i, false
+			for i := r.z.Quotient.First[s]; i < r.z.Quotient.First[s+1]; i++ {
+				if x := r.advantage(i, s); x.Cmp(least) < 0 {
+					least, r.z.Policy[s], best = x, i, false
 				}
 			}
 		}
@@ -72,45 +83,45 @@ func (p *infiniteHorizon) rationalIteration(z *markov.LeastTotal, dir, v []*big.
 	return false
 }
 
-// rationalAdvantage returns by how much the backup of choice i is above the value of state s.
-func (p *infiniteHorizon) rationalAdvantage(z *markov.LeastTotal, i, s int32, dir, v []*big.Rat) *big.Rat {
+// advantage returns by how much the backup of choice i is above the value of state s.
+func (r *rationalIteration) advantage(i, s int32) *big.Rat {
 	sum := new(big.Rat)
-	to, prob := z.Quotient.Row(i)
-	if len(to) == 0 && z.Quotient.Choice[i] == markov.Stay {
-		return sum.Sub(p.rationalReward(z, i, dir), v[s])
+	to, prob := r.z.Quotient.Row(i)
+	if len(to) == 0 && r.z.Quotient.Choice[i] == markov.Stay {
+		return sum.Sub(r.reward(i), r.v[s])
 	}
 	for j, n := range to {
 		if n != s {
-			x := new(big.Rat).Sub(v[n], v[s])
+			x := new(big.Rat).Sub(r.v[n], r.v[s])
 			sum.Add(sum, x.Mul(x, rational(prob[j])))
 		}
 	}
-	if p.gamma < 1 {
-		gamma := rational(p.gamma)
+	if r.gamma < 1 {
+		gamma := rational(r.gamma)
 		sum.Mul(sum, gamma)
-		sum.Sub(sum, gamma.Mul(gamma.Sub(big.NewRat(1, 1), gamma), v[s]))
+		sum.Sub(sum, gamma.Mul(gamma.Sub(big.NewRat(1, 1), gamma), r.v[s]))
 	}
-	return sum.Add(sum, p.rationalReward(z, i, dir))
+	return sum.Add(sum, r.reward(i))
 }
 
-// rationalReward returns dir·r of choice i of a quotient, and what it is worth to stay as the float64 that it is.
-func (p *infiniteHorizon) rationalReward(z *markov.LeastTotal, i int32, dir []*big.Rat) *big.Rat {
-	sum, c := new(big.Rat), int(z.Quotient.Choice[i])
+// reward returns dir·r of choice i of a quotient, and what it is worth to stay as the float64 that it is.
+func (r *rationalIteration) reward(i int32) *big.Rat {
+	sum, c := new(big.Rat), int(r.z.Quotient.Choice[i])
 	if c == markov.Stay {
-		return rational(z.Reward[i])
+		return rational(r.z.Reward[i])
 	}
-	returns := p.k.ReturnsOf(c, len(dir))
-	for j, t := range dir {
-		if r := returns[j]; r != 0 && t.Sign() != 0 {
-			sum.Add(sum, new(big.Rat).Mul(t, rational(r)))
+	returns := r.k.ReturnsOf(c, len(r.dir))
+	for j, t := range r.dir {
+		if x := returns[j]; x != 0 && t.Sign() != 0 {
+			sum.Add(sum, new(big.Rat).Mul(t, rational(x)))
 		}
 	}
 	return sum
 }
 
-// rationalSystem sets v to the values of the policy in the states [lo, hi), by elimination. It reports whether
+// evaluate sets v to the values of the policy in the states [lo, hi), by elimination. It reports whether
 // the policy comes to rest.
-func (p *infiniteHorizon) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
+func (r *rationalIteration) evaluate(lo, hi int32) bool {
 	n := int(hi - lo)
 	rows := make([][]*big.Rat, n) // the last entry is the right-hand side
 	for j := range rows {
@@ -119,13 +130,13 @@ func (p *infiniteHorizon) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat
 			row[l] = new(big.Rat)
 		}
 		s := lo + int32(j)
-		i := z.Policy[s]
-		row[n].Set(p.rationalReward(z, i, dir))
-		to, prob := z.Quotient.Row(i)
-		gamma := rational(p.gamma)
-		if z.Quotient.Choice[i] == markov.Stay {
+		i := r.z.Policy[s]
+		row[n].Set(r.reward(i))
+		to, prob := r.z.Quotient.Row(i)
+		gamma := rational(r.gamma)
+		if r.z.Quotient.Choice[i] == markov.Stay {
 			row[j].SetInt64(1)
-		} else if p.gamma < 1 {
+		} else if r.gamma < 1 {
 			row[j].Sub(big.NewRat(1, 1), gamma)
 		}
 		for e, next := range to {
@@ -138,7 +149,7 @@ func (p *infiniteHorizon) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat
 			if next >= lo && next < hi {
 				row[next-lo].Sub(row[next-lo], x)
 			} else {
-				row[n].Add(row[n], x.Mul(x, v[next]))
+				row[n].Add(row[n], x.Mul(x, r.v[next]))
 			}
 		}
 		rows[j] = row
@@ -165,12 +176,7 @@ func (p *infiniteHorizon) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat
 		}
 	}
 	for j := range n {
-		v[lo+int32(j)] = new(big.Rat).Quo(rows[j][n], rows[j][j])
+		r.v[lo+int32(j)] = new(big.Rat).Quo(rows[j][n], rows[j][j])
 	}
 	return true
-}
-
-// rationalBoundOf returns μ·v for rational values of the states of a quotient.
-func (p *infiniteHorizon) rationalBoundOf(q *markov.Quotient, v []*big.Rat) *big.Rat {
-	return startValue(p.m, func(s int) *big.Rat { return v[q.Number[s]] })
 }
