@@ -47,7 +47,7 @@ type infiniteHorizon struct {
 	// the returns of the last policy that was priced, which tell the size of values
 	lastReturns   []float64
 	lastEvaluated *evaluatedPolicy // the last policy that may be the answer, nil if there is none
-	solved        []solvedDirection
+	solved        solvedDirections
 }
 
 func newInfiniteHorizon(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*infiniteHorizon, error) {

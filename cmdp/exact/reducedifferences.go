@@ -1,10 +1,11 @@
 package exact
 
 import (
-	"cmdpsolve/cmdp/markov"
 	"context"
 	"math"
 	"slices"
+
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -16,29 +17,36 @@ type visitedColumn struct {
 	visits []float32 // of each state in which policies of the mixture differ
 }
 
+// A narrowing replaces policies of a mixture by policies between two of them.
+type narrowing struct {
+	p     *infiniteHorizon
+	mix   []*visitedColumn
+	apart []int32 // states in which they differ, which policies between them do not elsewhere
+	face  face    // what has to stay the same
+}
+
 // reduceDifferences replaces policies of a mixture by policies between two of them, until all differ in few states, see
-// between. Purification then has few states to look at. What the face preserves stays the same. The cost may
+// partialSwitch. Purification then has few states to look at. What the face preserves stays the same. The cost may
 // grow by allowance in all; it is the same up to rounding for all policies between two best ones.
 func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []column, weights []float64, f face,
 	allowance float64) ([]column, []float64, error) {
 	const few, most = 1, 200
 	f.inequalities = slices.Clone(f.inequalities) // whose offsets change on the way
-	var apart []int32                             // where they differ, which policies between them do not elsewhere
+	w := &narrowing{p: p, face: f}
 	for s := range p.m.States() {
 		if slices.ContainsFunc(columns, func(c column) bool { return c.policy.At(s) != columns[0].policy.At(s) }) {
-			apart = append(apart, int32(s))
+			w.apart = append(w.apart, int32(s))
 		}
 	}
-	mix := make([]*visitedColumn, len(columns))
 	for j, c := range columns {
 		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, p.tolerance > 0)
 		if err != nil {
 			return nil, nil, err
 		}
-		mix[j] = &visitedColumn{c, weights[j], p.visitsIn(x, apart)}
+		w.mix = append(w.mix, &visitedColumn{c, weights[j], w.visitsApart(x)})
 	}
 	for n := range most {
-		a, b, differ := mostDifferent(mix, apart)
+		a, b, differ := w.mostDifferent()
 		if len(differ) <= few {
 			break
 		}
@@ -46,14 +54,14 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 		var grown float64
 		// Where half of the way costs more, the other half costs less.
 		for _, ends := range [][2]*visitedColumn{{a, b}, {b, a}} {
-			between, forever, err := p.partialSwitch(ctx, ends[0], ends[1], apart, differ, n%3 < 2)
+			between, forever, err := w.partialSwitch(ctx, ends[0], ends[1], differ, n%3 < 2)
 			if err != nil {
 				return nil, nil, err
 			}
 			if forever {
 				continue
 			}
-			next, grown = pivotIn(mix, between, f)
+			next, grown = w.pivotIn(between)
 			if next != nil && grown <= allowance {
 				break
 			}
@@ -63,21 +71,19 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 			break
 		}
 		allowance -= math.Max(0, grown)
-		for i := range f.inequalities {
-			f.inequalities[i].Offset -= floats.Dot(f.inequalities[i].Normal, meanOf(next)) -
-				floats.Dot(f.inequalities[i].Normal,
-					meanOf(mix))
+		for i, r := range f.inequalities {
+			f.inequalities[i].Offset -= floats.Dot(r.Normal, meanOf(next)) - floats.Dot(r.Normal, meanOf(w.mix))
 		}
-		mix = next
+		w.mix = next
 	}
 	columns, weights = nil, nil
-	for _, h := range mix {
+	for _, h := range w.mix {
 		columns, weights = append(columns, h.column), append(weights, h.weight)
 	}
 	return columns, weights, nil
 }
 
-// crossoverver returns the policy that does as the first of two in the last of the states in which they differ, and as
+// crossover returns the policy that does as the first of two in the last of the states in which they differ, and as
 // the second in the others, so many of them as its weight is; nil if it does not come to rest as they do.
 func (p *infiniteHorizon) crossover(ctx context.Context, columns []column, weights []float64) (*column, error) {
 	a, b := columns[0].policy, columns[1].policy
@@ -101,11 +107,11 @@ func (p *infiniteHorizon) crossover(ctx context.Context, columns []column, weigh
 
 // mostDifferent returns the two policies that differ in most of the states that either
 // visits, and the places of these states in apart.
-func mostDifferent(mix []*visitedColumn, apart []int32) (a, b *visitedColumn, differ []int32) {
-	for i, x := range mix {
-		for _, y := range mix[:i] {
+func (w *narrowing) mostDifferent() (a, b *visitedColumn, differ []int32) {
+	for i, x := range w.mix {
+		for _, y := range w.mix[:i] {
 			var places []int32
-			for j, s := range apart {
+			for j, s := range w.apart {
 				if x.policy.At(int(s)) != y.policy.At(int(s)) && (x.visits[j] > 0 || y.visits[j] > 0) {
 					places = append(places, int32(j))
 				}
@@ -121,7 +127,7 @@ func mostDifferent(mix []*visitedColumn, apart []int32) (a, b *visitedColumn, di
 // partialSwitch returns the policy that does as b in the first of the states of apart in which they differ, and as a
 // elsewhere: in half of them or, if guess is true, as far as makes up for the weight of b, and a little
 // farther. forever reports that it does not come to rest as a and b do.
-func (p *infiniteHorizon) partialSwitch(ctx context.Context, a, b *visitedColumn, apart, differ []int32,
+func (w *narrowing) partialSwitch(ctx context.Context, a, b *visitedColumn, differ []int32,
 	guess bool) (h *visitedColumn, forever bool, err error) {
 	policy, first := a.policy.Clone(), len(differ)/2
 	if guess {
@@ -135,24 +141,23 @@ func (p *infiniteHorizon) partialSwitch(ctx context.Context, a, b *visitedColumn
 		}
 	}
 	for _, j := range differ[:first] {
-		s := int(apart[j])
+		s := int(w.apart[j])
 		policy.Set(s, b.policy.At(s))
 	}
 	st := &markov.Rule{Actions: policy}
-	x, err := p.visits(ctx, st, p.tolerance > 0)
+	x, err := w.p.visits(ctx, st, w.p.tolerance > 0)
 	if err != nil {
 		return nil, false, err
 	}
-	return &visitedColumn{column{returns: p.sumReturns(st, x), policy: &policy}, 0, p.visitsIn(x, apart)},
-		len(x.Recurrent) > 0,
-		nil
+	h = &visitedColumn{column{returns: w.p.sumReturns(st, x), policy: &policy}, 0, w.visitsApart(x)}
+	return h, len(x.Recurrent) > 0, nil
 }
 
-// visitsIn returns visits of some states that are above 0 where x is, in half the memory.
-func (p *infiniteHorizon) visitsIn(x *markov.Occupancy, states []int32) []float32 {
-	out := make([]float32, len(states))
-	for j, s := range states {
-		if y := p.visitsTo(x, s); y > 0 {
+// visitsApart returns visits of the states of apart, which are above 0 where x is, in half the memory.
+func (w *narrowing) visitsApart(x *markov.Occupancy) []float32 {
+	out := make([]float32, len(w.apart))
+	for j, s := range w.apart {
+		if y := w.p.visitsTo(x, s); y > 0 {
 			out[j] = float32(min(max(y, math.SmallestNonzeroFloat32), math.MaxFloat32))
 		}
 	}
@@ -162,8 +167,8 @@ func (p *infiniteHorizon) visitsIn(x *markov.Occupancy, states []int32) []float3
 // pivotIn gives a new policy as much weight as it can take from the others while what the face preserves
 // stays the same, so that one of them drops out. It returns the growth of the cost. It returns nil if there is
 // no such exchange.
-func pivotIn(mix []*visitedColumn, h *visitedColumn, f face) (next []*visitedColumn, grown float64) {
-	all := append(slices.Clone(mix), h)
+func (w *narrowing) pivotIn(h *visitedColumn) (next []*visitedColumn, grown float64) {
+	f, all := w.face, append(slices.Clone(w.mix), h)
 	n := len(all)
 	if len(f.equalities)+1 >= n {
 		return nil, 0
@@ -192,7 +197,7 @@ func pivotIn(mix []*visitedColumn, h *visitedColumn, f face) (next []*visitedCol
 	if out < 0 || !(k[n-1] > 0) {
 		return nil, 0
 	}
-	before := meanOf(mix)
+	before := meanOf(w.mix)
 	for j, o := range all {
 		if j != out {
 			next = append(next, &visitedColumn{o.column, math.Max(0, o.weight+step*k[j]), o.visits})

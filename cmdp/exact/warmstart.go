@@ -19,29 +19,35 @@ type solvedDirection struct {
 	bound       float64 // the value at the start
 }
 
-// keepSolved notes the values of a direction, where they may be raised. Only so many are kept, those that were used
-// last.
+// solvedDirections are those that were solved and used last.
+type solvedDirections []solvedDirection
+
+// keepSolved notes the values of a direction, where they may be raised.
 func (p *infiniteHorizon) keepSolved(z *markov.LeastTotal, dir []float64, bound float64) {
-	if !z.Raises() {
-		return
+	if z.Raises() {
+		p.solved.keep(solvedDirection{slices.Clone(dir), p.liftValues(nil, z), bound})
 	}
-	const numbers = 1 << 25
-	if most := max(len(dir)+1, numbers/p.m.States()); len(p.solved) >= most {
-		p.solved = slices.Delete(p.solved, 0, len(p.solved)-most+1)
-	}
-	p.solved = append(p.solved, solvedDirection{slices.Clone(dir), p.liftValues(nil, z), bound})
 }
 
-// combineSolved sets the values of z to the combination of solved directions that is the largest at the start. It
-// reports false where there is none.
-func (p *infiniteHorizon) combineSolved(z *markov.LeastTotal, dir []float64) bool {
-	program := &lp.Problem{Minimize: make([]float64, len(p.solved))}
-	for k, at := range p.solved {
+// keep adds a direction in the place of the first where there are too many.
+func (d *solvedDirections) keep(at solvedDirection) {
+	const numbers = 1 << 25
+	if most := max(len(at.dir)+1, numbers/len(at.values)); len(*d) >= most {
+		*d = slices.Delete(*d, 0, len(*d)-most+1)
+	}
+	*d = append(*d, at)
+}
+
+// combine adds to v, one for each state, the combination of the values of solved directions that is the largest at the
+// start. It reports false where there is none.
+func (d *solvedDirections) combine(v, dir []float64) bool {
+	program := &lp.Problem{Minimize: make([]float64, len(*d))}
+	for k, at := range *d {
 		program.Minimize[k] = -at.bound
 	}
 	for i, x := range dir {
-		row := make([]float64, len(p.solved))
-		for k, at := range p.solved {
+		row := make([]float64, len(*d))
+		for k, at := range *d {
 			row[k] = at.dir[i]
 		}
 		program.Rows = append(program.Rows, lp.Equal(row, x))
@@ -54,21 +60,17 @@ func (p *infiniteHorizon) combineSolved(z *markov.LeastTotal, dir []float64) boo
 	if err := solver.Solve(&found); err != nil || found.Status != lp.Optimal {
 		return false
 	}
-	v := make([]float64, p.m.States())
 	var idle, used []solvedDirection
 	for k, x := range found.X {
+		at := (*d)[k]
 		if x > 0 {
-			floats.AddScaled(v, x, p.solved[k].values)
-			used = append(used, p.solved[k])
+			floats.AddScaled(v, x, at.values)
+			used = append(used, at)
 		} else {
-			idle = append(idle, p.solved[k])
+			idle = append(idle, at)
 		}
 	}
-	p.solved = append(idle, used...)
-	for s, n := range z.Quotient.Number {
-		z.Values[n] = v[s]
-	}
-	z.Values[z.Quotient.Rest] = 0
+	*d = append(idle, used...)
 	return true
 }
 
@@ -78,9 +80,17 @@ func (p *infiniteHorizon) combineSolved(z *markov.LeastTotal, dir []float64) boo
 func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 	proved bool) (out pricedPolicy, ok bool, err error) {
 	z := p.solverFor(dir)
-	if !z.Raises() || !p.combineSolved(z, dir) {
+	if !z.Raises() {
 		return out, false, nil
 	}
+	v := make([]float64, p.m.States())
+	if !p.solved.combine(v, dir) {
+		return out, false, nil
+	}
+	for s, n := range z.Quotient.Number {
+		z.Values[n] = v[s]
+	}
+	z.Values[z.Quotient.Rest] = 0
 	p.scalarize(z, dir)
 	const sweeps, rounds = 6, 20
 	z.Progress, z.Sweeps = p.progress, sweeps
