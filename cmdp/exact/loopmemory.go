@@ -139,10 +139,10 @@ func (s *rayRecovery) doneBy(r *Result, b *policyMixture, loops [][]column, leav
 		return false, err
 	}
 	averaged := func() ([]WeightedPolicy, error) {
-		policy, err := l.to.averageVisits(s.ctx, lifted)
+		policy, err := lifted.averageVisits(s.ctx, l.to)
 		return []WeightedPolicy{{1, policy}}, err
 	}
-	drawn := func() ([]WeightedPolicy, error) { return l.to.drawnCandidate(s.ctx, lifted) }
+	drawn := func() ([]WeightedPolicy, error) { return lifted.drawn(s.ctx, l.to) }
 	ok, err := s.firstValidIn(&totalReward{l.to}, r, right, averaged, drawn)
 	if ok {
 		r.Product = product

@@ -79,8 +79,8 @@ func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f 
 				}
 				columns = append(columns, newColumn(x, dir))
 			}
-			policy, err := p.averageVisits(t.Context(),
-				&policyMixture{parts: p.weightedRules(columns, []float64{0.1, 0.2, 0.3, 0.4})})
+			mixture := &policyMixture{parts: p.weightedRules(columns, []float64{0.1, 0.2, 0.3, 0.4})}
+			policy, err := mixture.averageVisits(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,9 +31,7 @@ func (e *unreachableStatesError) Error() string {
 
 // A reachingMixture is a mixture of policies that keeps the limits and comes to the place of a ray.
 type reachingMixture struct {
-	parts   []weightedRule
-	rays    []column // that it goes along besides
-	steps   []float64
+	policyMixture
 	returns []float64
 }
 

@@ -40,7 +40,8 @@ func (p *infiniteHorizon) recoverPolicy(ctx context.Context, columns []column, w
 			return nil, err
 		}
 	}
-	policy, err := p.averageVisits(ctx, &policyMixture{parts: p.weightedRules(columns, weights)})
+	mixture := &policyMixture{parts: p.weightedRules(columns, weights)}
+	policy, err := mixture.averageVisits(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +86,9 @@ func (p *infiniteHorizon) purificationCost(columns []column) purificationCost {
 	return cheapToPurify
 }
 
-// averageVisits averages the visits of the parts of a mixture. The steps that rays add are visits too, and one of the
+// averageVisits returns the policy of a model with the averaged visits of the parts. The steps that rays add are visits too, and one of the
 // policies has to come to their places.
-func (p *infiniteHorizon) averageVisits(ctx context.Context, b *policyMixture) (*Policy, error) {
+func (b *policyMixture) averageVisits(ctx context.Context, p *infiniteHorizon) (*Policy, error) {
 	rest, most, states := &b.parts[0].st.Actions, 0.0, int32(p.m.States())
 	for i, o := range b.parts {
 		if o.p == p && o.weight > most {

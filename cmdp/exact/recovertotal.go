@@ -1,11 +1,12 @@
 package exact
 
 import (
-	"cmdpsolve/cmdp/markov"
-	"cmdpsolve/oracle/lp"
 	"context"
 	"math"
 	"slices"
+
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -30,16 +31,16 @@ func (b *policyMixture) withShare(ways []*reachingMixture, share float64) *polic
 		return b
 	}
 	out := &policyMixture{}
-	add := func(parts []weightedRule, rays []column, steps []float64, x float64) {
-		for _, o := range parts {
+	add := func(m *policyMixture, x float64) {
+		for _, o := range m.parts {
 			o.weight *= x
 			out.parts = append(out.parts, o)
 		}
-		out.rays, out.steps = append(out.rays, rays...), append(out.steps, scaled(x, steps)...)
+		out.rays, out.steps = append(out.rays, m.rays...), append(out.steps, scaled(x, m.steps)...)
 	}
-	add(b.parts, b.rays, b.steps, 1-share)
+	add(b, 1-share)
 	for _, w := range ways {
-		add(w.parts, w.rays, w.steps, share/float64(len(ways)))
+		add(&w.policyMixture, share/float64(len(ways)))
 	}
 	return out
 }
@@ -109,7 +110,7 @@ func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, ra
 	}
 	b = b.withShare(ways, s.affordableShare(ways))
 	averaged := func() ([]WeightedPolicy, error) { return s.averagedCandidate(b, columns, weights) }
-	drawn := func() ([]WeightedPolicy, error) { return s.model.drawnCandidate(s.ctx, b) }
+	drawn := func() ([]WeightedPolicy, error) { return b.drawn(s.ctx, s.model) }
 	ok, err := s.firstValid(r, s.attainsIncumbent, averaged, drawn, s.rayFreeCandidate)
 	if ok || err != nil {
 		return err
@@ -148,16 +149,16 @@ func (s *rayRecovery) attainsIncumbent(r *Result) bool {
 func (s *rayRecovery) averagedCandidate(b *policyMixture, columns []column, weights []float64) ([]WeightedPolicy,
 	error) {
 	if len(b.rays) > 0 {
-		policy, err := s.model.averageVisits(s.ctx, b)
+		policy, err := b.averageVisits(s.ctx, s.model)
 		return []WeightedPolicy{{1, policy}}, err
 	}
 	policy, err := s.model.recoverPolicy(s.ctx, columns, weights, s.bindingFace(), s.costAllowance())
 	return []WeightedPolicy{{1, policy}}, err
 }
 
-// drawnCandidate draws one of the policies at the start. Steps along a ray are those of one that
+// drawn draws one of the policies at the start. Steps along a ray are those of one that
 // comes to its place and leaves it.
-func (p *infiniteHorizon) drawnCandidate(ctx context.Context, b *policyMixture) ([]WeightedPolicy, error) {
+func (b *policyMixture) drawn(ctx context.Context, p *infiniteHorizon) ([]WeightedPolicy, error) {
 	single := make([]*policyMixture, len(b.parts))
 	for i, o := range b.parts {
 		single[i] = &policyMixture{parts: []weightedRule{{p: o.p, st: o.st, weight: 1, reaching: o.reaching}}}
@@ -172,7 +173,7 @@ func (p *infiniteHorizon) drawnCandidate(ctx context.Context, b *policyMixture) 
 			with.rays, with.steps = append(slices.Clone(with.rays), c),
 				append(slices.Clone(with.steps), b.steps[j]/o.weight)
 			var err error
-			carried, err = p.preservesReturns(ctx, &with)
+			carried, err = with.preservesReturns(ctx, p)
 			if err != nil {
 				return nil, err
 			}
@@ -186,7 +187,7 @@ func (p *infiniteHorizon) drawnCandidate(ctx context.Context, b *policyMixture) 
 	}
 	var out []WeightedPolicy
 	for i, o := range b.parts {
-		policy, err := p.averageVisits(ctx, single[i])
+		policy, err := single[i].averageVisits(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -197,8 +198,8 @@ func (p *infiniteHorizon) drawnCandidate(ctx context.Context, b *policyMixture) 
 
 // preservesReturns reports whether the averaged policy of a mixture of one part has the returns of the mixture, as far
 // as they matter.
-func (p *infiniteHorizon) preservesReturns(ctx context.Context, b *policyMixture) (bool, error) {
-	policy, err := p.averageVisits(ctx, b)
+func (b *policyMixture) preservesReturns(ctx context.Context, p *infiniteHorizon) (bool, error) {
+	policy, err := b.averageVisits(ctx, p)
 	if err != nil {
 		return false, err
 	}

@@ -69,7 +69,7 @@ func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMix
 	var out []candidate
 	both := base.withShare(ways, 0.5)
 	stay := func(b *policyMixture, places []column) (*Policy, error) {
-		policy, err := s.model.averageVisits(s.ctx, b)
+		policy, err := b.averageVisits(s.ctx, s.model)
 		if err != nil {
 			return nil, err
 		}
@@ -104,13 +104,13 @@ func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMix
 				if err != nil {
 					return nil, err
 				}
-				usual, err := s.model.averageVisits(s.ctx, both)
+				usual, err := both.averageVisits(s.ctx, s.model)
 				return []WeightedPolicy{{1 - share, usual}, {share, policy}}, err
 			})
 		}
 	}
 	return append(out, func() ([]WeightedPolicy, error) {
-		policy, err := s.model.averageVisits(s.ctx, base.repeated(ways, places))
+		policy, err := base.repeated(ways, places).averageVisits(s.ctx, s.model)
 		return []WeightedPolicy{{1, policy}}, err
 	})
 }
