@@ -22,6 +22,7 @@ type FilePolicy struct {
 	always []namedRow   // rows without a step
 	// doubtful are states with rows that are wrong: sums say nothing about them.
 	doubtful map[int32]bool
+	wrong    map[int]bool // lines whose action is not offered
 }
 
 // A stepTable is what the policy does at a step.
@@ -160,18 +161,22 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 	s := int(r.state)
 	first, end := f.of.span(h, s)
 	a, twice := f.of.find(h, s, r.action), false
+	declared := a >= 0 || f.of.Remembers() && f.of.of.Process().find(h, f.of.Declared(s), r.action) >= 0
 	switch {
 	case a >= 0:
 		twice = !math.IsNaN(t.probs[first+a])
 		t.probs[first+a] = r.probability
-	case f.of.Product.Restricted() && first == end:
-		return // all is lost there, and nothing leads there
-	case f.of.Product.Restricted() && f.of.of.Process().find(h, f.of.Declared(s), r.action) >= 0:
+	case declared && first == end:
+		return // nothing leads there: what is remembered is of another step, or all is lost
+	case declared && f.of.Product.Restricted():
 		twice = slices.ContainsFunc(t.barred[r.state], func(b namedRow) bool { return b.action == r.action })
 		t.barred[r.state] = append(t.barred[r.state], r)
 	default:
 		f.doubtful[r.state] = true
-		f.notOffered(h, r, named, "")
+		if !f.wrong[r.line] { // said once, not at every step and for all that may be remembered
+			f.wrong[r.line] = true
+			f.notOffered(h, r, named, "")
+		}
 		return
 	}
 	if twice {
@@ -186,10 +191,15 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 // notOffered says that the state of a row does not offer its action at step h, and why.
 func (f *FilePolicy) notOffered(h int, r namedRow, named bool, why string) {
 	s := int(r.state)
-	first, end := f.of.span(h, s)
+	of, at := f.of, s
+	first, end := of.span(h, at)
+	if first == end { // the problem may offer actions where nothing leads
+		of, at = f.of.of.Process(), f.of.Declared(s)
+		first, end = of.span(h, at)
+	}
 	offers := make([]string, end-first)
 	for a := range offers {
-		offers[a] = f.of.ActionName(h, s, a)
+		offers[a] = of.ActionName(h, at, a)
 	}
 	want := ": it rests"
 	if len(offers) > 0 {

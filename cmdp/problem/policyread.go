@@ -138,7 +138,7 @@ func (f *policyFile) checkWeights() {
 }
 
 func (f *policyFile) newPolicy(number int) *FilePolicy {
-	out := &FilePolicy{file: f, of: f.of, doubtful: make(map[int32]bool)}
+	out := &FilePolicy{file: f, of: f.of, doubtful: make(map[int32]bool), wrong: make(map[int]bool)}
 	if number > 0 {
 		out.name = fmt.Sprintf("component %d: ", number)
 	}

@@ -388,10 +388,12 @@ func checkPolicyFile(t *testing.T, p *Query, r *exact.Result) {
 	}
 }
 
-// A spender is a problem of four steps and three states in which use may not exceed 3, with a policy whose rows
-// name no memory. Action 0 idles; action 1 gains 1 and has two outcomes, as likely as each other.
+// A spender is a problem of four steps and three states in which use may not exceed 3, never or only rarely, with a
+// policy whose rows name no memory. Action 0 idles; action 1 gains 1 and has two outcomes, as likely as each other.
 type spender struct {
 	text, file string
+	always     bool          // whether use may never exceed 3
+	late       float64       // what idling in state 0 gains at the last step: if it does, steps differ
 	to, use    [3][2]int     // of the outcomes
 	spends     [4][3]float64 // the probability of action 1
 	line       [4][3]int     // of its row
@@ -399,8 +401,12 @@ type spender struct {
 
 func drawSpender(rng *rand.Rand) *spender {
 	p := &spender{file: "step,state,action,probability\n"}
+	kind := "probability: 0.5"
+	if p.always = rng.IntN(3) > 0; p.always {
+		kind = "always: true"
+	}
 	p.text = "format: cmdp/1\nhorizon: 4\nstates: 3\nstart: 0\nreturns: [gain, use]\ngoal: {maximize: gain}\n" +
-		"constraints: [{return: use, at_most: 3, always: true}]\ntransitions:\n"
+		"constraints: [{return: use, at_most: 3, " + kind + "}]\ntransitions:\n"
 	line := 1
 	for s := range p.to {
 		for i := range 2 {
@@ -409,6 +415,10 @@ func drawSpender(rng *rand.Rand) *spender {
 		p.text += fmt.Sprintf("  - {state: %d, action: 0, next: {%d: 1}}\n  - {state: %d, action: 1, outcomes: "+
 			"[{probability: 0.5, next: %d, returns: [1, %d]}, {probability: 0.5, next: %d, returns: [1, %d]}]}\n",
 			s, s, s, p.to[s][0], p.use[s][0], p.to[s][1], p.use[s][1])
+		if s == 0 && rng.IntN(2) == 0 {
+			p.late = 0.5
+			p.text += "  - {state: 0, action: 0, step: 4, next: {0: 1}, returns: {gain: 0.5}}\n"
+		}
 		always := rng.IntN(3) == 0 // one row for every step
 		for h := range p.line {
 			if always && h > 0 {
@@ -438,10 +448,13 @@ func (p *spender) follow() (gain float64, steps, places map[string]bool) {
 			s, q := at[0], p.spends[h][at[0]]
 			if q < 1 {
 				next[at] += x * (1 - q)
+				if h == 3 && s == 0 {
+					gain += x * (1 - q) * p.late
+				}
 			}
 			switch {
 			case q == 0:
-			case at[1]+max(p.use[s][0], p.use[s][1]) > 3:
+			case p.always && at[1]+max(p.use[s][0], p.use[s][1]) > 3:
 				place := fmt.Sprintf("policy.csv:%d: state %d (%d) offers no action \"1\"", p.line[h][s], s, at[1])
 				places[place], steps[fmt.Sprintf("%s at step %d", place, h+1)] = true, true
 			default:
@@ -474,8 +487,8 @@ func checkSums(t *testing.T, q *Query, policy cmdp.Policy) {
 	}
 }
 
-// TestPoliciesWithoutMemory: a policy that keeps a limit in every episode is read without saying what it remembers,
-// and returns what it does. Of another the pairs in which it may come to break the limit are named, and no others.
+// TestPoliciesWithoutMemory: a policy that keeps a limit in every episode, if it has to, is read without saying what it
+// remembers, and returns what it does. Of another the pairs in which it may come to break the limit are named, and no others.
 func TestPoliciesWithoutMemory(t *testing.T) {
 	rng, kept := rand.New(rand.NewPCG(9, 9)), 0
 	const draws = 200
