@@ -31,6 +31,7 @@ type convertOptions struct {
 	normalize float64
 	umb       umb.Options
 	plain, xz bool
+	given     func(flag string) bool
 }
 
 func newConvert(s streams) *cobra.Command {
@@ -64,6 +65,7 @@ format holds.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			o.given = cmd.Flags().Changed
 			if o.time.Horizon < 0 || o.time.Horizon > 0 && cmd.Flags().Changed("discount") {
 				return usage("--horizon %d: want at least 1, and not besides --discount", o.time.Horizon)
 			}
@@ -109,6 +111,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		return nil, usage("%s: unknown kind of file: want a name that ends in .yaml, %s", out, formats.Endings)
 	}
 	if s.problem.Property != nil && isProblemFile(out) {
+		if err := o.fits(true, out); err != nil {
+			return nil, err
+		}
 		return o.ask(s, in, out)
 	}
 	p, m, err := s.readAny(in)
@@ -125,6 +130,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	if p != nil && p.Fleet != nil {
 		return nil, usage("%s: a fleet: want a problem of one agent, such as one of its models", in)
 	}
+	if err := o.fits(p != nil, out); err != nil {
+		return nil, err
+	}
 	if p != nil && isProblemFile(out) {
 		if err := writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
 			return nil, failed(err)
@@ -136,21 +144,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		if err != nil {
 			return nil, usage("%s: %w", in, trim(err))
 		}
-		if o.mean || o.normalize > 0 {
-			return nil, usage("--mean and --normalize are for models of other tools; %s is a problem", in)
-		}
 	}
-	if d := m.Described; d != nil && d.Deadlocks() > 0 {
-		s.say("%s: %s: no command is enabled there", in, count(d.Deadlocks(), "deadlock"))
-	}
-	if n := m.Normalize(o.normalize); n > 0 {
-		s.say("the probabilities of %d choices were divided by their sum", n)
-	}
-	if err := m.CheckSums(); err != nil {
-		return nil, usage("%s: %w; for rounded numbers see --normalize", in, trim(err))
-	}
-	if o.mean {
-		m.MeanRewards()
+	if err := o.adapt(s, in, m); err != nil {
+		return nil, err
 	}
 	if isProblemFile(out) {
 		p, err = problem.Import(m, o.time)
@@ -171,6 +167,45 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		s.say("%s holds the model alone. What it leaves out: %s", out, without(p))
 	}
 	return describe(in, out, nil, m), nil
+}
+
+// adapt makes of a model what the options say.
+func (o *convertOptions) adapt(s streams, in string, m *exchange.Model) error {
+	if d := m.Described; d != nil && d.Deadlocks() > 0 {
+		s.say("%s: %s: no command is enabled there", in, count(d.Deadlocks(), "deadlock"))
+	}
+	if n := m.Normalize(o.normalize); n > 0 {
+		s.say("the probabilities of %s were divided by their sum", count(n, "choice"))
+	}
+	if err := m.CheckSums(); err != nil {
+		return usage("%s: %w; for rounded numbers see --normalize", in, trim(err))
+	}
+	if o.mean {
+		m.MeanRewards()
+	}
+	return nil
+}
+
+// fits returns an error if an option has nothing to do with the conversion of a problem, or of a model, to out.
+func (o *convertOptions) fits(ofProblem bool, out string) error {
+	made := isProblemFile(out)
+	for _, f := range []struct {
+		names string
+		fits  bool
+		where string
+	}{
+		{"horizon discount", made && !ofProblem, "for problem files that are made of a model"},
+		{"mean", !made || !ofProblem, "for models; a problem file keeps returns that are random"},
+		{"normalize", !ofProblem, "for models of other tools"},
+		{"rational plain xz", strings.EqualFold(filepath.Ext(out), ".umb"), "for .umb files"},
+	} {
+		for name := range strings.FieldsSeq(f.names) {
+			if o.given(name) && !f.fits {
+				return usage("--%s is %s, and not for %s", name, f.where, out)
+			}
+		}
+	}
+	return nil
 }
 
 // ask writes the problem file that asks a property. It refers to the model, whose states are explored to check it.
