@@ -31,6 +31,23 @@ func explorerOf(t *testing.T, text string) *explorer {
 	return e
 }
 
+// TestExploredTails: the slider of the mean of the worst episodes reaches as far as that mean, and not as the mean of all.
+func TestExploredTails(t *testing.T) {
+	const text = "format: cmdp/1\nhorizon: 1\nstates: 1\nstart: 0\nreturns: [x]\ngoal: {maximize: x}\n" +
+		"constraints: [{return: x, %s: 0, cvar: 0.1}]\ntransitions:\n" +
+		"  - {state: 0, action: 0, outcomes: [{probability: 0.9, next: 0}, {probability: 0.1, next: 0, returns: [%d]}]}\n" +
+		"  - {state: 0, action: 1, next: {0: 1}}\n"
+	for _, test := range []struct {
+		kind           string
+		rare, min, max float64
+	}{{"at_most", 10, 0, 10}, {"at_least", -10, -10, 0}} {
+		tail := explorerOf(t, fmt.Sprintf(text, test.kind, int(test.rare))).about.Tails[0]
+		if math.Abs(float64(tail.Min)-test.min) > 1e-9 || math.Abs(float64(tail.Max)-test.max) > 1e-9 {
+			t.Errorf("%s: from %v to %v: want %g to %g", test.kind, tail.Min, tail.Max, test.min, test.max)
+		}
+	}
+}
+
 // drawn writes a random problem whose choices earn a reward and a cost. With pieces, nothing leads back to the start
 // or from one part to the other, so that a mean in the long run may need a draw at the start.
 func drawn(rng *rand.Rand, when string, steps int, pieces bool) string {

@@ -121,9 +121,25 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	for _, l := range e.Of(query.WorstEpisodes) {
 		name := e.Problem.Constraints[l.Constraint].Return
 		of := a.Returns[slices.IndexFunc(a.Returns, func(r aboutReturn) bool { return r.Name == name })]
-		a.Tails = append(a.Tails, aboutReturn{Name: l.Return, Min: of.Min, Max: of.Max})
+		a.Tails = append(a.Tails, tailOf(l, of, low, high))
 	}
 	return a, nil
+}
+
+// tailOf is the mean of the worst episodes of a return, as far as it can go beyond the mean of all.
+func tailOf(l *query.Limit, of aboutReturn, low, high []float64) aboutReturn {
+	of.Name = l.Return
+	c := l.Coordinate()
+	if c < 0 {
+		return of
+	}
+	least, _ := l.Slacks(low[c], high[c])
+	if l.AtLeast {
+		of.Min = min(of.Min, report.Number(l.Bound+least))
+	} else {
+		of.Max = max(of.Max, report.Number(l.Bound-least))
+	}
+	return of
 }
 
 // isProbability reports whether a return is the probability of an event: one that the problem declares, or that
