@@ -91,7 +91,8 @@ func conflictTable(c []conflictReport) *report.Table {
 			needed = "with probability " + report.Short(*r.Probability)
 		case r.Give != r.Give:
 		case r.Needed == r.Needed:
-			needed = problem.Relation(r.limit != nil && r.limit.AtLeast) + " " + report.Short(r.Needed)
+			value, _ := report.Apart(r.Needed, r.Limit)
+			needed = problem.Relation(r.limit != nil && r.limit.AtLeast) + " " + value
 			give = report.Short(r.Give)
 		default:
 			needed, give = "missed by "+report.Short(r.Give), report.Short(r.Give)

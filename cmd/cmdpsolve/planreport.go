@@ -426,16 +426,18 @@ func (p *loaded) explain(c *planCertificate) string {
 			}
 		}
 	}
-	switch {
-	case entries == 1 && dir[only] > 0:
-		return fmt.Sprintf("Under every policy %s is at least %s, but at most %s is allowed.", p.Returns[only],
-			report.Short(value), report.Short(support))
-	case entries == 1:
-		return fmt.Sprintf("Under every policy %s is at most %s, but at least %s is asked for.", p.Returns[only],
-			report.Short(-value), report.Short(-support))
+	if entries == 1 && dir[only] < 0 {
+		most, asked := report.Apart(-value, -support)
+		return fmt.Sprintf("Under every policy %s is at most %s, but at least %s is asked for.", p.Returns[only], most,
+			asked)
+	}
+	least, allowed := report.Apart(value, support)
+	if entries == 1 {
+		return fmt.Sprintf("Under every policy %s is at least %s, but at most %s is allowed.", p.Returns[only], least,
+			allowed)
 	}
 	return fmt.Sprintf("Under every policy %s is at least %s, but in all that is allowed%s it is at most %s.",
-		p.Expression(dir), report.Short(value), c.andPossible(), report.Short(support))
+		p.Expression(dir), least, c.andPossible(), allowed)
 }
 
 // andPossible follows "allowed" where a certificate holds only for what returns can be

@@ -59,6 +59,16 @@ func Short[F ~float64](x F) string {
 	return s
 }
 
+// Apart writes two numbers as Short does, with as many digits more as it takes to tell them apart.
+func Apart[F ~float64](x, y F) (string, string) {
+	a, b := Short(x), Short(y)
+	for digits := 7; a == b && math.Abs(float64(x-y)) > 0 && digits <= 17; digits++ {
+		a = strconv.FormatFloat(float64(x), 'g', digits, 64)
+		b = strconv.FormatFloat(float64(y), 'g', digits, 64)
+	}
+	return a, b
+}
+
 // Brief is Short with three digits.
 func Brief[F ~float64](x F) string {
 	if math.IsNaN(float64(x)) {

@@ -224,4 +224,16 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		x, y         float64
+		wantX, wantY string
+	}{
+		{1, 2, "1", "2"}, {1.5, 1.5, "1.5", "1.5"}, {math.NaN(), math.NaN(), "–", "–"},
+		{1908004.627, 1908004.6273178188, "1908004.627", "1908004.6273"}, {0.1, 0.1 + 1e-17, "0.1", "0.1"},
+		{-1, math.Nextafter(-1, 0), "-1", "-0.9999999999999999"},
+	} {
+		if x, y := Apart(c.x, c.y); x != c.wantX || y != c.wantY {
+			t.Errorf("%q and %q, want %q and %q", x, y, c.wantX, c.wantY)
+		}
+	}
 }
