@@ -16,7 +16,7 @@ func TestBatches(t *testing.T) {
 			m := randomModel(t, 4, 4, 3, 2, true)
 			task := Task{Cost: linear(t, m.Shape(), 1, -1)}
 			l, err := NewLearner(m.Shape(), nil, task, Settings{Planner: "mvp", Pooled: pooled,
-				Bonus: BonusScale{Theory, 0.001}, Confidence: Confidence{200, 0.05}})
+				Bonus: BonusScale{Mode: Theory, Factor: 0.001}, Confidence: Confidence{200, 0.05}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestBatches(t *testing.T) {
 				t.Errorf("%d episodes counted: want %d", n, 100+logged)
 			}
 			unseen, err := NewLearner(m.Shape(), nil, task,
-				Settings{Planner: "mvp", Pooled: pooled, Bonus: BonusScale{Theory, 0.001},
+				Settings{Planner: "mvp", Pooled: pooled, Bonus: BonusScale{Mode: Theory, Factor: 0.001},
 					Confidence: Confidence{200, 0.05}})
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestMonotonicBonus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, scale := range []BonusScale{{}, {Practice, 1}, {Theory, 0.01}} {
+	for _, scale := range []BonusScale{{}, {Mode: Practice}, {Factor: 0.01}} {
 		b, err := newMonotonicBonus(sh, false, scale, Confidence{50, 0.1})
 		if err != nil {
 			t.Fatal(err)

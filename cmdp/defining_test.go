@@ -196,7 +196,7 @@ func TestPenaltyOfAnUnreachableTarget(t *testing.T) {
 		doubled    bool
 	}{0: {false, true}, 2: {false, true}, 3: {true, false}, 5: {true, false}} {
 		u, err := NewTermsDual(sh, Task{Cost: linear(t, sh, 1, 0), Target: atMost(t, sh, 1, 0.2)},
-			&Penalty{PenaltyDoubling, 0})
+			&Penalty{Rule: PenaltyDoubling})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -387,7 +387,7 @@ func TestTheoryLogarithms(t *testing.T) {
 		"printed, three terms": {few, true, false, Printed, many,
 			math.Sqrt(0.25*2*lnFew/401) + 0.5/2 + 2*2*2*math.Sqrt2*lnFew/401*2},
 	} {
-		b, err := NewBonus(test.sh, test.bernstein, test.pooled, BonusScale{test.mode, 1}, Confidence{100, 0.05})
+		b, err := NewBonus(test.sh, test.bernstein, test.pooled, BonusScale{Mode: test.mode}, Confidence{100, 0.05})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func TestEvidenceOfOnePoint(t *testing.T) {
 		}
 		goal := linear(t, m.Shape(), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64())
 		terms := func(task Task, rule PenaltyRule) DualUpdate {
-			u, err := NewTermsDual(m.Shape(), task, &Penalty{rule, 0})
+			u, err := NewTermsDual(m.Shape(), task, &Penalty{Rule: rule, Rho: 0})
 			if err != nil {
 				t.Fatal(err)
 			}

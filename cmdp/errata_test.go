@@ -224,9 +224,9 @@ func TestErratum11PenaltyThreshold(t *testing.T) {
 		penalty Penalty
 		low, up float64
 	}{
-		{Penalty{PenaltyGiven, 3.8}, 0.2, 0.26},
-		{Penalty{PenaltyGiven, 8}, 0.09, 0.11},
-		{Penalty{PenaltyDoubling, 0}, 0.09, 0.11},
+		{Penalty{Rule: PenaltyGiven, Rho: 3.8}, 0.2, 0.26},
+		{Penalty{Rule: PenaltyGiven, Rho: 8}, 0.09, 0.11},
+		{Penalty{Rule: PenaltyDoubling, Rho: 0}, 0.09, 0.11},
 	} {
 		l := newLearner(t, m, task, NoBonus{}, nil, &c.penalty)
 		w := run(t, m, l, 1, 100000).Average()
@@ -245,7 +245,7 @@ func TestErratum11PenaltyThreshold(t *testing.T) {
 func TestErratum16BoundIsAMeanOfSingleSums(t *testing.T) {
 	m := bandit(t, []float64{0, 0}, []float64{1, 0.25})
 	task := Task{Cost: linear(t, m.Shape(), -1, 0), Target: atMost(t, m.Shape(), 1, 0.1)}
-	l := newLearner(t, m, task, NoBonus{}, nil, &Penalty{PenaltyGiven, 8})
+	l := newLearner(t, m, task, NoBonus{}, nil, &Penalty{Rule: PenaltyGiven, Rho: 8})
 	run(t, m, l, 1, 50000)
 	if f := l.Findings(); f.Bound > -0.4+1e-9 || f.Bound < -0.43 {
 		t.Errorf("bound %v on the optimum -0.4", f.Bound)
@@ -256,7 +256,7 @@ func TestErratum16BoundIsAMeanOfSingleSums(t *testing.T) {
 func TestErratum22LinearCostHasConstantDual(t *testing.T) {
 	m, task, _, _ := smallTask(t, 1)
 	task.Cost = linear(t, m.Shape(), 0.5, -3)
-	u, err := NewTermsDual(m.Shape(), task, &Penalty{PenaltyGiven, 2})
+	u, err := NewTermsDual(m.Shape(), task, &Penalty{Rule: PenaltyGiven, Rho: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestErratum23IdleTargetHasNoEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := NewTermsDual(m.Shape(), Task{Cost: g, Target: all}, &Penalty{PenaltyGiven, 1000})
+	with, err := NewTermsDual(m.Shape(), Task{Cost: g, Target: all}, &Penalty{Rule: PenaltyGiven, Rho: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

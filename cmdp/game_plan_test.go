@@ -261,7 +261,7 @@ func TestAGameWithOneColumnIsTheSameRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		task := Task{Target: atMost(t, m.Shape(), 0, 0.2)}
-		settings := Settings{Confidence: Confidence{300, 0.1}, Bonus: BonusScale{Practice, 1}}
+		settings := Settings{Confidence: Confidence{300, 0.1}, Bonus: BonusScale{Mode: Practice, Factor: 1}}
 		a, err := NewLearner(m.Shape(), m.KnownReturns(), task, settings)
 		if err != nil {
 			t.Fatal(err)

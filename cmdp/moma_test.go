@@ -160,7 +160,7 @@ func smallTask(t testing.TB, seed uint64) (m *Model, task Task, opt, bound float
 func TestDoubleDualReachesTheOptimum(t *testing.T) {
 	for seed := range uint64(6) {
 		m, task, opt, bound := smallTask(t, seed)
-		l := newLearner(t, m, task, newBonus(t, m, true, false, Practice, 40000), nil, &Penalty{PenaltyDoubling, 0})
+		l := newLearner(t, m, task, newBonus(t, m, true, false, Practice, 40000), nil, &Penalty{Rule: PenaltyDoubling})
 		r := run(t, m, l, seed, 40000)
 		w, f := r.Average(), l.Findings()
 		if math.Abs(w[0]-opt) > 0.05 || w[1] > bound+0.03 {
@@ -175,7 +175,8 @@ func TestDoubleDualReachesTheOptimum(t *testing.T) {
 func TestBoundsHoldWithTheoryBonus(t *testing.T) {
 	for seed := range uint64(20) {
 		m, task, opt, _ := smallTask(t, seed)
-		l := newLearner(t, m, task, newBonus(t, m, seed%2 == 0, false, Theory, 3000), nil, &Penalty{PenaltyDoubling, 0})
+		l := newLearner(t, m, task, newBonus(t, m, seed%2 == 0, false, Theory, 3000), nil,
+			&Penalty{Rule: PenaltyDoubling})
 		run(t, m, l, seed, 3000)
 		f := l.Findings()
 		if f.BestBound > opt+1e-9 || f.Bound > f.BestBound {
@@ -229,7 +230,7 @@ func TestUnreachableTargetIsCertified(t *testing.T) {
 			"projection": newLearner(t, m, task, newBonus(t, m, true, false, Theory, 60000),
 				NewProjectionDual(task.Target), nil),
 			"double": newLearner(t, m, withCost, newBonus(t, m, true, false, Practice, 60000), nil,
-				&Penalty{PenaltyDoubling, 0}),
+				&Penalty{Rule: PenaltyDoubling}),
 		} {
 			run(t, m, l, seed, 60000)
 			f := l.Findings()
@@ -255,7 +256,8 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 		var l Learner
 		switch name {
 		case "double":
-			l = newLearner(t, m, task, newBonus(t, m, true, false, Practice, 900), nil, &Penalty{PenaltyDoubling, 0.01})
+			l = newLearner(t, m, task, newBonus(t, m, true, false, Practice, 900), nil,
+				&Penalty{Rule: PenaltyDoubling, Rho: 0.01})
 		case "projection":
 			l = newLearner(t, m, task, newBonus(t, m, true, false, Theory, 900), NewProjectionDual(task.Target), nil)
 		case "learned returns":
@@ -275,7 +277,7 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 			}
 			var err error
 			if l, err = NewLearner(m.Shape(), returns, task,
-				Settings{Planner: "mvp", Bonus: BonusScale{Theory, 0.01}, Confidence: Confidence{900, 0.05}}); err !=
+				Settings{Planner: "mvp", Bonus: TheoryTimes(0.01), Confidence: Confidence{900, 0.05}}); err !=
 				nil {
 				t.Fatal(err)
 			}
@@ -312,7 +314,7 @@ func TestRunnersRefuseForeignStates(t *testing.T) {
 	m, task, _, _ := smallTask(t, 3)
 	other := randomModel(t, 77, 6, 2, 2, false)
 	save := func(m *Model, task Task) []byte {
-		r := run(t, m, newLearner(t, m, task, NoBonus{}, nil, &Penalty{PenaltyGiven, 1}), 1, 30)
+		r := run(t, m, newLearner(t, m, task, NoBonus{}, nil, &Penalty{Rule: PenaltyGiven, Rho: 1}), 1, 30)
 		data, err := r.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +322,7 @@ func TestRunnersRefuseForeignStates(t *testing.T) {
 		return data
 	}
 	data := save(other, Task{Cost: linear(t, other.Shape(), 1, 0), Target: atMost(t, other.Shape(), 1, 1)})
-	r := NewRunner(m, newLearner(t, m, task, NoBonus{}, nil, &Penalty{PenaltyGiven, 1}), 1, nil)
+	r := NewRunner(m, newLearner(t, m, task, NoBonus{}, nil, &Penalty{Rule: PenaltyGiven, Rho: 1}), 1, nil)
 	if err := r.UnmarshalBinary(data); err == nil {
 		t.Error("the state of a larger model was accepted")
 	}
@@ -339,7 +341,7 @@ func TestEpisodesDoNotAllocate(t *testing.T) {
 	m, task, _, _ := smallTask(t, 3)
 	for name, l := range map[string]Learner{
 		"double": newLearner(t, m, task, newBonus(t, m, true, false, Theory, 9000), nil,
-			&Penalty{PenaltyDoubling, 0}),
+			&Penalty{Rule: PenaltyDoubling}),
 		"projection": newLearner(t, m, task, newBonus(t, m, false, false, Theory, 9000), NewProjectionDual(task.Target),
 			nil),
 	} {
@@ -359,7 +361,7 @@ func TestEpisodesDoNotAllocate(t *testing.T) {
 func TestRunStopsWhenAsked(t *testing.T) {
 	m, task, _, _ := smallTask(t, 3)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &cancelAfter{Learner: newLearner(t, m, task, NoBonus{}, nil, &Penalty{PenaltyGiven, 1}), left: 10,
+	l := &cancelAfter{Learner: newLearner(t, m, task, NoBonus{}, nil, &Penalty{Rule: PenaltyGiven, Rho: 1}), left: 10,
 		cancel: cancel}
 	r := NewRunner(m, l, 1, nil)
 	if err := r.Run(ctx, 1000); err != context.Canceled || r.Episodes() != 10 {

@@ -82,7 +82,7 @@ func smallGame(t testing.TB) *Model {
 func gameLearner(t testing.TB, m *Model, target geometry.Compact, dual string, episodes int) *MOMA {
 	t.Helper()
 	l, err := NewLearner(m.Shape(), m.KnownReturns(), Task{Target: target},
-		Settings{Dual: dual, Confidence: Confidence{episodes, 0.1}, Bonus: BonusScale{Practice, 0.3}})
+		Settings{Dual: dual, Confidence: Confidence{episodes, 0.1}, Bonus: BonusScale{Mode: Practice, Factor: 0.3}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
@@ -33,11 +35,57 @@ const (
 	PenaltyDoubling PenaltyRule = "doubling"
 )
 
-// A Penalty is a rule with its value: Rho for all rules but PenaltyDoubling, for
-// which it is the first value, or 0 for the Lipschitz constant of the cost.
+// A Penalty is a rule with its value: Rho for all rules but PenaltyDoubling, for which it is the first value, or 0
+// for the Lipschitz constant of the cost. Radius is that of PenaltySlater.
 type Penalty struct {
-	Rule PenaltyRule
-	Rho  float64
+	Rule   PenaltyRule
+	Rho    float64
+	Radius float64
+	text   string // that it was read from
+}
+
+// UnmarshalText reads "auto", which is PenaltyDoubling, "model", "slater:R" with the radius R, or a number. The text is
+// kept for String. For "model" the value is still to be set.
+func (p *Penalty) UnmarshalText(text []byte) error {
+	*p = Penalty{text: string(text)}
+	var err error
+	switch radius, slater := strings.CutPrefix(p.text, "slater:"); {
+	case p.text == "auto":
+		p.Rule = PenaltyDoubling
+	case p.text == "model":
+		p.Rule = PenaltyModel
+	case slater:
+		p.Rule = PenaltySlater
+		p.Radius, err = strconv.ParseFloat(radius, 64)
+		if err != nil || !(p.Radius > 0) || math.IsInf(p.Radius, 1) {
+			return fmt.Errorf("rho %s: want slater:R with a radius R above 0", p.text)
+		}
+	default:
+		p.Rule = PenaltyGiven
+		p.Rho, err = strconv.ParseFloat(p.text, 64)
+		if err != nil || !(p.Rho > 0) || math.IsInf(p.Rho, 1) {
+			return fmt.Errorf("rho %s: want auto, model, slater:R or a number above 0", p.text)
+		}
+	}
+	return nil
+}
+
+// MarshalText returns what UnmarshalText reads.
+func (p Penalty) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// String returns the text that the penalty was read from, or one that UnmarshalText reads.
+func (p Penalty) String() string {
+	switch {
+	case p.text != "":
+		return p.text
+	case p.Rule == PenaltyDoubling:
+		return "auto"
+	case p.Rule == PenaltyModel:
+		return "model"
+	case p.Rule == PenaltySlater:
+		return fmt.Sprintf("slater:%v", p.Radius)
+	}
+	return fmt.Sprint(p.Rho)
 }
 
 // SlaterPenalty returns ρ = 2·range(g)/r, twice the bound of erratum E-09, where
@@ -56,7 +104,7 @@ func SlaterPenalty(shape *Shape, g cost.Cost, radius float64) (*Penalty, error) 
 		least, most := geometry.LinearRange(a.Gradient(), lo, up)
 		spread = most - least
 	}
-	return &Penalty{PenaltySlater, 2 * spread / radius}, nil
+	return &Penalty{Rule: PenaltySlater, Rho: 2 * spread / radius, Radius: radius}, nil
 }
 
 func (p *Penalty) check() error {

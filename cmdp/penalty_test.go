@@ -18,7 +18,7 @@ func segmentRun(t *testing.T, price float64, burnIn, episodes int) []float64 {
 		t.Fatal(err)
 	}
 	u, err := NewTermsDual(sh, Task{Cost: linear(t, sh, 1, 0), Target: atMost(t, sh, 1, 0.2)},
-		&Penalty{PenaltyDoubling, 0})
+		&Penalty{Rule: PenaltyDoubling})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func newVI(t testing.TB, m *Model, known bool, bonus Bonus) *OptimisticVI {
 
 func newBonus(t testing.TB, m *Model, bernstein, pooled bool, mode BonusMode, k int) Bonus {
 	t.Helper()
-	b, err := NewBonus(m.Shape(), bernstein, pooled, BonusScale{mode, 1}, Confidence{k, 0.05})
+	b, err := NewBonus(m.Shape(), bernstein, pooled, BonusScale{Mode: mode, Factor: 1}, Confidence{k, 0.05})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ var modeNames = [...]string{Theory: "theory", Practice: "practice", Printed: "pa
 type BonusScale struct {
 	Mode   BonusMode
 	Factor float64
+	text   string // that it was read from
 }
 
 // practiceFactor is the smallest constant without a violation of optimism in
@@ -44,14 +45,14 @@ func TheoryTimes(factor float64) BonusScale {
 	if factor == 0 {
 		return BonusScale{Mode: Off}
 	}
-	return BonusScale{Theory, factor}
+	return BonusScale{Mode: Theory, Factor: factor}
 }
 
 // ParseBonusScale reads "theory", "practice", "published", "paper" (the printed form), or a
 // number that multiplies the constants of theory.
 func ParseBonusScale(text string) (BonusScale, error) {
 	if mode := slices.Index(modeNames[:], text); mode >= 0 {
-		return BonusScale{BonusMode(mode), 1}, nil
+		return BonusScale{Mode: BonusMode(mode), Factor: 1}, nil
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(x >= 0) || math.IsInf(x, 1) {
@@ -60,8 +61,21 @@ func ParseBonusScale(text string) (BonusScale, error) {
 	return TheoryTimes(x), nil
 }
 
-// String returns the text that ParseBonusScale reads, for its results.
+// UnmarshalText is [ParseBonusScale]. The text is kept for String.
+func (b *BonusScale) UnmarshalText(text []byte) (err error) {
+	*b, err = ParseBonusScale(string(text))
+	b.text = string(text)
+	return err
+}
+
+// MarshalText returns what UnmarshalText reads.
+func (b BonusScale) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// String returns the text that the scale was read from, or one that ParseBonusScale reads, for its results.
 func (b BonusScale) String() string {
+	if b.text != "" {
+		return b.text
+	}
 	b = b.normal()
 	if b.Mode < 0 || int(b.Mode) >= len(modeNames) {
 		return fmt.Sprintf("BonusScale(%d)", b.Mode)

@@ -20,11 +20,11 @@ func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 		"nothing wanted":      {Task{}, Settings{Confidence: conf}},
 		"no episodes":         {task, Settings{Confidence: Confidence{0, 0.05}}},
 		"failure":             {task, Settings{Confidence: Confidence{10, 1}}},
-		"negative bonus":      {task, Settings{Bonus: BonusScale{Theory, -1}, Confidence: conf}},
+		"negative bonus":      {task, Settings{Bonus: BonusScale{Mode: Theory, Factor: -1}, Confidence: conf}},
 		"pooled":              {task, Settings{Pooled: true, Confidence: conf}},
-		"published batches":   {task, Settings{Planner: "mvp", Bonus: BonusScale{Published, 1}, Confidence: conf}},
-		"rho":                 {task, Settings{Penalty: &Penalty{PenaltyGiven, -1}, Confidence: conf}},
-		"rule":                {task, Settings{Penalty: &Penalty{PenaltyNone, 1}, Confidence: conf}},
+		"published batches":   {task, Settings{Planner: "mvp", Bonus: BonusScale{Mode: Published, Factor: 1}, Confidence: conf}},
+		"rho":                 {task, Settings{Penalty: &Penalty{Rule: PenaltyGiven, Rho: -1}, Confidence: conf}},
+		"rule":                {task, Settings{Penalty: &Penalty{Rule: PenaltyNone, Rho: 1}, Confidence: conf}},
 	} {
 		if _, err := NewLearner(m.Shape(), m.KnownReturns(), c.task, c.s); err == nil {
 			t.Errorf("%s was accepted", name)
@@ -62,13 +62,13 @@ func TestBonusScales(t *testing.T) {
 	if b := (BonusScale{Mode: Practice}); b.Multiplier() != 0.35 || b.String() != "practice" {
 		t.Errorf("practice without a factor: %v, %g", b, b.Multiplier())
 	}
-	for _, bad := range []BonusScale{{9, 1}, {-1, 1}, {Theory, -1}, {Theory, math.NaN()}, {Theory, math.Inf(1)}} {
+	for _, bad := range []BonusScale{{Mode: 9}, {Mode: -1}, {Factor: -1}, {Factor: math.NaN()}, {Factor: math.Inf(1)}} {
 		if bad.Check() == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
 	sh := randomModel(t, 1, 3, 2, 2, true).Shape()
-	if _, err := NewBonus(sh, true, false, BonusScale{Published, 1}, Confidence{100, 0.05}); err == nil ||
+	if _, err := NewBonus(sh, true, false, BonusScale{Mode: Published, Factor: 1}, Confidence{100, 0.05}); err == nil ||
 		!strings.Contains(err.Error(), "no experiments with MOMA") {
 		t.Errorf("MOMA took published constants: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestBonusScales(t *testing.T) {
 // reached.
 func TestLearnedReturnsLearn(t *testing.T) {
 	m, task, opt, bound := smallTask(t, 2)
-	l, err := NewLearner(m.Shape(), nil, task, Settings{Bonus: BonusScale{Practice, 1},
+	l, err := NewLearner(m.Shape(), nil, task, Settings{Bonus: BonusScale{Mode: Practice, Factor: 1},
 		Confidence: Confidence{60000, 0.05}})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func TestSuitesCanBePlayed(t *testing.T) {
 		}
 		for _, e := range suite.Problems {
 			q := compiled(t, e.Problem)
-			e.Settings.Rho = "auto"
+			e.Settings.Rho = contest.Defaults().Rho
 			c, err := contest.New(t.Context(), q, e.Settings, contest.Options{Unmeasured: true, Unsolved: true})
 			if err != nil {
 				t.Errorf("%s, %s: %v", file, e.Name, err)

@@ -236,12 +236,12 @@ func settingWords(c *contest.Settings, unit string, game bool) string {
 		text = fmt.Sprintf("%s, %d runs of each learner (seeds %d to %d), means ± 95%% intervals",
 			count(c.Episodes, unit), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
 	}
-	text += ", " + bonusWords(c.Bonus)
+	text += ", " + bonusWords(c.Bonus.String())
 	if c.Failure != contest.Defaults().Failure {
 		text += fmt.Sprintf(", failure probability %g", c.Failure)
 	}
-	if c.Rho != contest.Defaults().Rho {
-		text += ", rho " + c.Rho
+	if c.Rho.Rule != cmdp.PenaltyDoubling {
+		text += ", rho " + c.Rho.String()
 	}
 	if c.Planner != cmdp.DefaultPlanner(game) && !game {
 		text += ", planner " + c.Planner
@@ -255,8 +255,8 @@ func settingWords(c *contest.Settings, unit string, game bool) string {
 	if c.Returns == "unknown" {
 		text += ", returns learned"
 	}
-	if c.Changing != "" {
-		text += ", returns change: " + c.Changing
+	if c.Changing != (contest.Changing{}) {
+		text += ", returns change: " + c.Changing.String()
 	}
 	if c.Lazy {
 		text += ", programs solved when a count has doubled"

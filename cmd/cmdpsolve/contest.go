@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,18 @@ func (o *playOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 }
 
+// A textual setting is read from a text and written as one.
+type textual interface {
+	encoding.TextUnmarshaler
+	fmt.Stringer
+}
+
+// A textValue is the flag of a textual setting.
+type textValue struct{ textual }
+
+func (v textValue) Type() string          { return "string" }
+func (v textValue) Set(text string) error { return v.UnmarshalText([]byte(text)) }
+
 // addSettings declares the settings of a contest but some. Defaults are the present values.
 func addSettings(f *pflag.FlagSet, s *contest.Settings, without ...string) {
 	for _, of := range s.List() {
@@ -67,6 +80,8 @@ func addSettings(f *pflag.FlagSet, s *contest.Settings, without ...string) {
 			f.BoolVar(v, of.Name, *v, of.Help)
 		case *string:
 			f.StringVar(v, of.Name, *v, of.Help)
+		case textual:
+			f.Var(textValue{v}, of.Name, of.Help)
 		case *contest.OpponentText:
 			f.StringVar((*string)(v), of.Name, string(*v), of.Help)
 		default:

@@ -23,7 +23,7 @@ var endlessNames = []string{"psconrl", "c-ucrl2", "fha"}
 
 // learnBonus is the scale of bonuses unless told otherwise. It learns within some ten thousand episodes, where
 // the constants of theory take millions; docs/instances.md has the measurements.
-const learnBonus = "0.02"
+var learnBonus = cmdp.TheoryTimes(0.02)
 
 // learnCommand is one call of learn, which is a contest of one learner.
 type learnCommand struct {
@@ -269,8 +269,8 @@ func (c *learnCommand) choose(p *loaded) error {
 	if err := cmdp.Duals.Check("--dual", s.Dual); err != nil {
 		return usage("%w", err)
 	}
-	if s.Rho != "auto" && s.Dual != "double" {
-		return usage("--rho %s: only the double dual update, with a goal and a target, has a rho", s.Rho)
+	if s.Rho.Rule != cmdp.PenaltyDoubling && s.Dual != "double" {
+		return usage("--rho %v: only the double dual update, with a goal and a target, has a rho", s.Rho)
 	}
 	if s.Dual != "double" && goal {
 		against := ""
@@ -305,7 +305,7 @@ func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Che
 	if text := unanswered(&s.Answer); text != "" {
 		c.say("%s", text)
 	}
-	if best := s.Answer.Best; s.Rho == "model" && best != nil && best.Rho == 0 {
+	if best := s.Answer.Best; s.Rho.Rule == cmdp.PenaltyModel && best != nil && best.Rho == 0 {
 		c.say("the target does not bind; rho is 1")
 	}
 	s.keeper, err = c.keeper(s.Contest, from)

@@ -65,9 +65,8 @@ func (s *session) adviseGame(notes report.Note, rep *learnReport) report.Note {
 	if text == "" {
 		return notes
 	}
-	scale, err := cmdp.ParseBonusScale(s.Bonus)
 	for _, smaller := range []float64{0.05, 0.002} {
-		if err == nil && (scale.Mode != cmdp.Theory || scale.Factor > smaller) {
+		if s.Bonus.Mode != cmdp.Theory || s.Bonus.Factor > smaller {
 			return append(notes, text+
 				fmt.Sprintf("Try --bonus-scale %g, with which nothing is guaranteed, or more --episodes.", smaller))
 		}

@@ -98,7 +98,7 @@ func (s *session) summary() *learnReport {
 	if s.moma() {
 		rep.Planner = s.Planner
 		rep.Dual = s.Dual
-		rep.Bonus = s.Bonus
+		rep.Bonus = s.Bonus.String()
 		rep.Guaranteed = s.Guaranteed()
 	}
 	if s.p.isGame() {

@@ -14,30 +14,46 @@ import (
 	"cmdpsolve/cmdp/query"
 )
 
-// adversary is the value of Settings.Changing for which returns are chosen by an adversary.
-const adversary = "adversary"
+// Changing says how expected returns change from episode to episode. Its zero value is that they stay.
+type Changing struct {
+	// How is "drift", from those of the problem in the first episode to those of the problem in File in the last
+	// one; "switch", from one to the other with probability 1/√Episodes before each episode; or "adversary", which
+	// worsens the goal's returns of choices that were taken lately, see cmdp.ReturnSchedule.
+	How, File string
+}
 
-// changingFile returns how the setting Changing has returns change, and the file in it.
-func (s *Settings) changingFile() (how, file string, err error) {
-	how, file, ok := strings.Cut(s.Changing, ":")
-	switch {
-	case s.Changing == "" || s.Changing == adversary:
-	case (how == "drift" || how == "switch") && ok && file != "":
-	default:
-		return "", "", fmt.Errorf("changing %q: want drift:FILE, switch:FILE or adversary", s.Changing)
+// adversary is that Changing for which returns are chosen by an adversary.
+var adversary = Changing{How: "adversary"}
+
+// UnmarshalText reads "drift:FILE", "switch:FILE", "adversary" or "".
+func (c *Changing) UnmarshalText(text []byte) error {
+	c.How, c.File, _ = strings.Cut(string(text), ":")
+	return c.check()
+}
+
+func (c *Changing) check() error {
+	if *c == adversary || c.File != "" && (c.How == "drift" || c.How == "switch") || *c == (Changing{}) {
+		return nil
 	}
-	return how, file, nil
+	return fmt.Errorf("changing %q: want drift:FILE, switch:FILE or adversary", c)
+}
+
+// MarshalText returns what UnmarshalText reads.
+func (c Changing) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// String returns what UnmarshalText reads.
+func (c Changing) String() string {
+	if c.File == "" {
+		return c.How
+	}
+	return c.How + ":" + c.File
 }
 
 // Changes reports whether returns change from episode to episode.
-func (c *Contest) Changes() bool { return c.Changing != "" }
+func (c *Contest) Changes() bool { return c.Changing != Changing{} }
 
 // prepareChanging makes the schedule of returns that change.
 func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
-	how, file, err := c.changingFile()
-	if err != nil {
-		return err
-	}
 	q := c.Query
 	switch {
 	case q.Model == nil || c.endless != nil || q.Model.Shape() == nil || q.Model.Shape().Game():
@@ -49,7 +65,7 @@ func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
 		name  string
 		given bool
 	}{
-		{"rho model", c.Rho == "model"}, {"slater auto", c.Slater == "auto"},
+		{"rho model", c.Rho.Rule == cmdp.PenaltyModel}, {"slater auto", c.Slater == "auto"},
 		{"safe-policy " + c.Safe, c.Safe != "none"},
 		{"null-policy " + c.Null, c.Null != "none"}, {"log", c.Log != ""}, {"expected", c.Expected},
 		{"mixture", opts.Mixture},
@@ -59,18 +75,18 @@ func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
 		}
 	}
 	c.schedule = cmdp.ReturnSchedule{}
-	if how == adversary {
+	if c.Changing == adversary {
 		linear, err := baseline.LinearForm(q.Model.Shape(), c.Task)
 		if err != nil || c.Task.Cost == nil {
 			return errors.New("changing adversary: it is against a linear goal, and the problem has none")
 		}
 		c.schedule.Against = linear.Goal
-	} else if err := c.readOther(ctx, how, file); err != nil {
-		return fmt.Errorf("changing %s: %w", c.Changing, err)
+	} else if err := c.readOther(ctx); err != nil {
+		return fmt.Errorf("changing %v: %w", c.Changing, err)
 	}
 	env, err := cmdp.NewChanging(q.Model, c.schedule, c.Seed)
 	if err != nil {
-		return fmt.Errorf("changing %s: %w", c.Changing, err)
+		return fmt.Errorf("changing %v: %w", c.Changing, err)
 	}
 	c.shape = env.Shape()
 	opts.Unsolved = true // the best fixed policy is known when the run is over
@@ -78,8 +94,8 @@ func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
 }
 
 // readOther reads the problem whose returns the present ones become.
-func (c *Contest) readOther(ctx context.Context, how, file string) error {
-	p, err := problem.Read(file)
+func (c *Contest) readOther(ctx context.Context) error {
+	p, err := problem.Read(c.Changing.File)
 	if err != nil {
 		return err
 	}
@@ -91,7 +107,7 @@ func (c *Contest) readOther(ctx context.Context, how, file string) error {
 		return errors.New("want a problem with a model and a horizon")
 	}
 	c.schedule.Other = q.Model
-	if how == "drift" {
+	if c.Changing.How == "drift" {
 		c.schedule.Drift = max(2, c.Episodes)
 	} else {
 		c.schedule.Switch = 1 / math.Sqrt(float64(c.Episodes))

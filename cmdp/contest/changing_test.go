@@ -52,9 +52,9 @@ func (first) Choose(*rand.Rand, int, int) int { return 0 }
 // to 3: left has 0.5 on average, right 1.5. Against an adversary the arm that is taken has 0.9^(k−1) in episode
 // k.
 func TestChangingRegret(t *testing.T) {
-	for changing, want := range map[string]float64{
-		"drift:" + arms(t, "0", "3"): 1.5 - 0.5,
-		"adversary":                  0, // left has had (1 + 0.9 + …)/5, right 0.5 or less
+	for changing, want := range map[Changing]float64{
+		{"drift", arms(t, "0", "3")}: 1.5 - 0.5,
+		adversary:                    0, // left has had (1 + 0.9 + …)/5, right 0.5 or less
 	} {
 		p, err := problem.Read(arms(t, "1", "0"))
 		if err != nil {
@@ -103,7 +103,7 @@ func TestChangingSwitchRate(t *testing.T) {
 	}
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 25, 1
-	settings.Changing = "switch:" + arms(t, "0", "3")
+	settings.Changing = Changing{"switch", arms(t, "0", "3")}
 	c, err := New(t.Context(), compiled(t, p), settings, Options{})
 	if err != nil || c.schedule.Switch != 0.2 || c.schedule.Drift != 0 {
 		t.Errorf("%+v, %v: want a switch with probability 1/5", c.schedule, err)
@@ -113,7 +113,7 @@ func TestChangingSwitchRate(t *testing.T) {
 // TestChangingGoesOn saves runs whose returns change, and wants what goes on from there to come to the state of
 // a run that was never stopped. ucpd is told returns, and posterior learns them.
 func TestChangingGoesOn(t *testing.T) {
-	for _, changing := range []string{adversary, "switch:" + arms(t, "0", "0.5")} {
+	for _, changing := range []Changing{adversary, {"switch", arms(t, "0", "0.5")}} {
 		settings := Defaults()
 		settings.Algorithms, settings.Episodes, settings.Seeds, settings.Changing = []string{"ucpd", "posterior"}, 30,
 			1, changing
@@ -155,10 +155,10 @@ func TestChangingGoesOn(t *testing.T) {
 // TestChangingRefuses wants errors that name what does not fit.
 func TestChangingRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Settings){
-		"want drift:FILE, switch:FILE or adversary": func(s *Settings) { s.Changing = "tide" },
-		"no such file":        func(s *Settings) { s.Changing = "drift:missing.yaml" },
+		"want drift:FILE, switch:FILE or adversary": func(s *Settings) { s.Changing = Changing{How: "tide"} },
+		"no such file":        func(s *Settings) { s.Changing = Changing{"drift", "missing.yaml"} },
 		"slater auto":         func(s *Settings) { s.Changing, s.Slater = adversary, "auto" },
-		"the other model has": func(s *Settings) { s.Changing = "switch:../../docs/examples/two-rooms.yaml" },
+		"the other model has": func(s *Settings) { s.Changing = Changing{"switch", "../../docs/examples/two-rooms.yaml"} },
 		"returns that stay":   func(s *Settings) { s.Changing, s.Null = adversary, "auto" },
 		"it needs known returns": func(s *Settings) {
 			s.Changing, s.Returns, s.Algorithms = adversary, "unknown", []string{"ucpd"}

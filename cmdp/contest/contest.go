@@ -212,11 +212,7 @@ func (c *Contest) configure(ctx context.Context) error {
 			return err
 		}
 	}
-	scale, err := cmdp.ParseBonusScale(c.Bonus)
-	if err != nil {
-		return err
-	}
-	settings := cmdp.Settings{Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty,
+	settings := cmdp.Settings{Bonus: c.Bonus, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty,
 		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}}
 	c.cfg = baseline.Config{Shape: c.shape, Task: c.Task, Settings: settings, Lazy: c.Lazy, Knowledge: know,
 		Tuning: baseline.Tuning{KnapsackMargin: &c.Margin}}
@@ -243,7 +239,7 @@ func (c *Contest) modelless(name string) error {
 		return asked("returns known")
 	case c.Expected:
 		return asked("expected")
-	case c.Rho == "model":
+	case c.Rho.Rule == cmdp.PenaltyModel:
 		return asked("rho model")
 	case c.Support == "auto":
 		return asked("support auto")
@@ -280,8 +276,7 @@ func (c *Contest) fingerprint() (string, error) {
 		return "", err
 	}
 	print := hex.EncodeToString(h.Sum(nil))
-	_, other, _ := c.changingFile()
-	for _, path := range []string{c.Safe, c.Null, c.Log, other} {
+	for _, path := range []string{c.Safe, c.Null, c.Log, c.Changing.File} {
 		if path == "none" || path == "auto" || path == "" {
 			continue
 		}
@@ -335,7 +330,7 @@ func (c *Contest) solve(ctx context.Context, opts Options) {
 	m, a := c.Query.Model, &c.Answer
 	switch {
 	case m == nil: // a simulator, of which nothing exact is known
-	case c.opponent == nil && (!opts.Unsolved || c.Rho == "model"):
+	case c.opponent == nil && (!opts.Unsolved || c.Rho.Rule == cmdp.PenaltyModel):
 		a.Best, a.Err = exact.Solve(ctx, m, c.Task, exact.Options{})
 	case c.opponent == nil || opts.Unsolved || !opts.SolveGames:
 	case c.Task.Target == nil:

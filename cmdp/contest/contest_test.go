@@ -174,7 +174,7 @@ func (k keepAt) Keep(r *Run) error {
 // not exist are null in files.
 func TestSettings(t *testing.T) {
 	a, b := Defaults(), Defaults()
-	b.Bonus, b.Expected, b.Algorithms = "theory", true, []string{"moma"}
+	b.Bonus, b.Expected, b.Algorithms = cmdp.BonusScale{}, true, []string{"moma"}
 	if got, want := a.differences(&b), []string{"algorithms", "bonus-scale", "expected"}; !slices.Equal(got, want) {
 		t.Errorf("%v differ: want %v", got, want)
 	}

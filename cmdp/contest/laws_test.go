@@ -155,7 +155,7 @@ func TestReturnsThatChange(t *testing.T) {
 	for _, how := range []string{"switch", "drift"} {
 		settings := Defaults()
 		settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 50, 1
-		settings.Changing = how + ":" + arms(t, "0", "3")
+		settings.Changing = Changing{how, arms(t, "0", "3")}
 		p, err := problem.Read(arms(t, "1", "0"))
 		if err != nil {
 			t.Fatal(err)

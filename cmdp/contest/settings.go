@@ -28,16 +28,16 @@ type Settings struct {
 	// Seed is that of the first run of each learner; the others have the Seeds-1 after it.
 	Seed  uint64 `json:"seed" yaml:"seed"`
 	Seeds int    `json:"seeds" yaml:"seeds"`
-	// Bonus is the scale of bonuses and radii, as cmdp.ParseBonusScale reads it.
-	Bonus string `json:"bonus_scale" yaml:"bonus-scale"`
+	// Bonus is the scale of bonuses and radii.
+	Bonus cmdp.BonusScale `json:"bonus_scale" yaml:"bonus-scale"`
 	// Planner is the planner of MOMA, "bernstein", "hoeffding" or "mvp"; "" chooses by the problem.
 	Planner string `json:"planner" yaml:"planner"`
 	// Dual is the dual update that the algorithm "moma" stands for: "projection", "free" or
 	// "double"; "" chooses by the problem.
 	Dual string `json:"dual" yaml:"dual"`
-	// Rho is the weight of the distance to the target in double dual updates: "auto",
-	// "model", "slater:R" or a number.
-	Rho string `json:"rho" yaml:"rho"`
+	// Rho is the rule for the weight of the distance to the target in double dual updates. The value of
+	// cmdp.PenaltyModel is found by [New].
+	Rho cmdp.Penalty `json:"rho" yaml:"rho"`
 	// Opponent replaces the opponent of the problem in games.
 	Opponent OpponentText `json:"opponent,omitempty" yaml:"opponent"`
 	// Returns says whether expected one-step returns are "known" or "unknown".
@@ -56,12 +56,9 @@ type Settings struct {
 	Support string `json:"support,omitempty" yaml:"support"`
 	// Margin is the share of every budget that conrl-knapsack sets aside.
 	Margin float64 `json:"knapsack_margin" yaml:"knapsack-margin"`
-	// Changing says how expected returns change from episode to episode: "drift:FILE", from those of the
-	// problem in the first episode to those of the problem in FILE in the last one; "switch:FILE", from one to
-	// the other with probability 1/√Episodes before each episode; "adversary", which worsens the goal's returns
-	// of choices that were taken lately, see cmdp.ReturnSchedule; "" if they stay. Learners then learn mean
-	// returns, unless they are told those of each episode after it.
-	Changing string `json:"changing,omitempty" yaml:"changing"`
+	// Changing says how expected returns change from episode to episode. Learners then learn mean returns, unless
+	// they are told those of each episode after it.
+	Changing Changing `json:"changing,omitzero" yaml:"changing"`
 	// Log is a file of transitions that learners have seen before, as problem.ReadLog reads it.
 	Log string `json:"log,omitempty" yaml:"-"`
 	// Expected has the exact expected returns of the policies played averaged too, in
@@ -101,8 +98,8 @@ const Fitting = "fitting"
 
 // Defaults returns settings under which all learners play 1000 episodes with 5 seeds.
 func Defaults() Settings {
-	return Settings{Algorithms: []string{"all"}, Episodes: 1000, Seed: 1, Seeds: 5, Bonus: "practice",
-		Rho: "auto", Returns: "known", Failure: 0.05, Slater: "none", Safe: "none", Null: "none", Support: "none",
+	return Settings{Algorithms: []string{"all"}, Episodes: 1000, Seed: 1, Seeds: 5, Bonus: cmdp.BonusScale{Mode: cmdp.Practice},
+		Rho: cmdp.Penalty{Rule: cmdp.PenaltyDoubling}, Returns: "known", Failure: 0.05, Slater: "none", Safe: "none", Null: "none", Support: "none",
 		Margin: baseline.DefaultKnapsackMargin}
 }
 
@@ -131,8 +128,7 @@ func (s *Settings) List() []Setting {
 		}},
 		{"bonus-scale", &s.Bonus, "constants of bonuses and radii: theory, practice, published, paper, or a number " +
 			"that multiplies theory (theory: guaranteed with probability 1 - failure; practice: 0.35 of it, " +
-			"calibrated; published, in compare: those of the experiments of each paper; paper: as printed)",
-			func() error { _, err := cmdp.ParseBonusScale(s.Bonus); return err }},
+			"calibrated; published, in compare: those of the experiments of each paper; paper: as printed)", s.Bonus.Check},
 		{"planner", &s.Planner, "exploration bonus of MOMA: bernstein, hoeffding, mvp (default: hoeffding in games, " +
 			"else bernstein)", func() error { return cmdp.Planners.Check("planner", s.Planner) }},
 		{"dual", &s.Dual, "dual update of moma: projection, free, double (default: double with a goal, else free; in " +
@@ -162,7 +158,7 @@ func (s *Settings) List() []Setting {
 			"policy `FILE`", nil},
 		{"changing", &s.Changing, "returns that change from episode to episode: drift:FILE (in equal steps to those " +
 			"of the problem FILE), switch:FILE (to those and back, at random), adversary (worse for the goal where " +
-			"the learner was lately)", func() error { _, _, err := s.changingFile(); return err }},
+			"the learner was lately)", s.Changing.check},
 		{"knapsack-margin", &s.Margin, "share of every budget that conrl-knapsack sets aside", func() error {
 			return wantUnless(s.Margin >= 0 && s.Margin < 1, "knapsack margin", s.Margin, "at least 0 and less than 1")
 		}},
@@ -263,41 +259,24 @@ func (s *Settings) slater() (float64, error) {
 	return x, nil
 }
 
-// penalty is the rule for rho of tasks that have one, else nil.
+// penalty is the rule for rho of tasks that have one, with its value, else nil.
 func (s *Settings) penalty(shape *cmdp.Shape, task cmdp.Task, best *exact.Result) (*cmdp.Penalty, error) {
+	p := s.Rho
 	switch {
 	case task.Cost == nil || task.Target == nil:
-		if s.Rho != "auto" {
-			return nil, fmt.Errorf("rho %s: only the double dual update, with a goal and a target, has a rho", s.Rho)
+		if p.Rule != cmdp.PenaltyDoubling {
+			return nil, fmt.Errorf("rho %v: only the double dual update, with a goal and a target, has a rho", p)
 		}
 		return nil, nil
-	case s.Rho == "auto":
-		return &cmdp.Penalty{Rule: cmdp.PenaltyDoubling}, nil
-	case s.Rho == "model":
+	case p.Rule == cmdp.PenaltyModel:
 		if best == nil || best.Status != exact.Optimal {
 			return nil, fmt.Errorf("rho model: the model has no exact multiplier to take it from")
 		}
-		rho := best.Rho
-		if rho == 0 { // the target does not bind
-			rho = 1
-		}
-		return &cmdp.Penalty{Rule: cmdp.PenaltyModel, Rho: rho}, nil
-	case strings.HasPrefix(s.Rho, "slater:"):
-		r, err := strconv.ParseFloat(strings.TrimPrefix(s.Rho, "slater:"), 64)
-		if err != nil {
-			return nil, fmt.Errorf("rho %s: want slater:R with a radius R", s.Rho)
-		}
-		penalty, err := cmdp.SlaterPenalty(shape, task.Cost, r)
-		if err != nil {
-			return nil, fmt.Errorf("rho %s: %w", s.Rho, err)
-		}
-		return penalty, nil
+		p.Rho = cmp.Or(best.Rho, 1) // of a target that does not bind it is 0
+	case p.Rule == cmdp.PenaltySlater:
+		return cmdp.SlaterPenalty(shape, task.Cost, p.Radius)
 	}
-	x, err := strconv.ParseFloat(s.Rho, 64)
-	if err != nil {
-		return nil, fmt.Errorf("rho %s: want auto, model, slater:R or a number", s.Rho)
-	}
-	return &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: x}, nil
+	return &p, nil
 }
 
 // differences lists the settings that have other values in t, by their names in suite files and on command lines.

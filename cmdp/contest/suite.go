@@ -136,15 +136,11 @@ func ReadSuite(path string) (*Suite, error) {
 			return nil, fmt.Errorf("suite %s: two problems are called %s: give one of them another name", path, p.Name)
 		}
 		names[p.Name] = true
-		how, other, _ := p.Settings.changingFile()
-		for _, file := range []*string{&p.Problem, &p.Settings.Safe, &p.Settings.Null, &other} {
+		for _, file := range []*string{&p.Problem, &p.Settings.Safe, &p.Settings.Null, &p.Settings.Changing.File} {
 			beside := filepath.Join(filepath.Dir(path), *file)
 			if _, err := os.Stat(beside); err == nil && *file != "auto" && *file != "none" && *file != "" {
 				*file = beside
 			}
-		}
-		if other != "" {
-			p.Settings.Changing = how + ":" + other
 		}
 	}
 	return s, nil
