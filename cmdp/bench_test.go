@@ -32,7 +32,7 @@ func BenchmarkPlan(b *testing.B) {
 		counts := playedCounts(b, m, false, 20000)
 		dir := []float64{0.5, -0.7}
 		for name, bernstein := range map[string]bool{"bernstein": true, "hoeffding": false} {
-			bonus, err := NewBonus(m.Shape(), bernstein, false, BonusScale{Mode: Practice, Factor: 1}, Confidence{100000, 0.05})
+			bonus, err := NewBonus(m.Shape(), bernstein, false, BonusScale{Mode: Practice}, Confidence{100000, 0.05})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func BenchmarkGamePlan(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	bonus, err := NewBonus(m.Shape(), false, false, BonusScale{Mode: Practice, Factor: 1}, Confidence{100000, 0.05})
+	bonus, err := NewBonus(m.Shape(), false, false, BonusScale{Mode: Practice}, Confidence{100000, 0.05})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -98,8 +98,9 @@ const Fitting = "fitting"
 
 // Defaults returns settings under which all learners play 1000 episodes with 5 seeds.
 func Defaults() Settings {
-	return Settings{Algorithms: []string{"all"}, Episodes: 1000, Seed: 1, Seeds: 5, Bonus: cmdp.BonusScale{Mode: cmdp.Practice},
-		Rho: cmdp.Penalty{Rule: cmdp.PenaltyDoubling}, Returns: "known", Failure: 0.05, Slater: "none", Safe: "none", Null: "none", Support: "none",
+	return Settings{Algorithms: []string{"all"}, Episodes: 1000, Seed: 1, Seeds: 5,
+		Bonus: cmdp.BonusScale{Mode: cmdp.Practice}, Rho: cmdp.Penalty{Rule: cmdp.PenaltyDoubling},
+		Returns: "known", Failure: 0.05, Slater: "none", Safe: "none", Null: "none", Support: "none",
 		Margin: baseline.DefaultKnapsackMargin}
 }
 
