@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -25,12 +26,49 @@ type Task struct {
 	// them. Each has a price of its own. They help where the target is an intersection
 	// and some of its parts are not known to be polyhedra.
 	Constraints []Constraint
-	// Whole is the target before it was cut with X. Where no policy meets it, distances
+	// Whole is the target before it was cut with X, see [Task.Within]. Where no policy meets it, distances
 	// and certificates of package exact are about Whole as far as that can be proved.
 	Whole geometry.Set
 	// Box is X. It saves finding the extremes of each total return, where there is
 	// neither a horizon nor a discount.
 	Box *geometry.Box
+}
+
+// Within sets Target and Whole to what follows from Box: Whole has the returns within limits, bounds on single returns,
+// that lie in a set; each of them may be nil. Target is what Box has of it. Where limits lie outside of Box, its face
+// next to them takes their place, so that no policy meets the target and its distance says what is missing. It is an
+// error, wrapping [geometry.ErrEmpty], if the set does not meet what limits leave of Box.
+func (t *Task) Within(limits *geometry.Box, set geometry.Set) (err error) {
+	lower, upper := t.Box.Lower(), t.Box.Upper()
+	if limits != nil {
+		t.Whole = limits
+		least, most := limits.Lower(), limits.Upper()
+		for i := range lower {
+			lo, up := lower[i], upper[i]
+			lower[i], upper[i] = min(max(lo, least[i]), most[i]), max(min(up, most[i]), least[i])
+		}
+	}
+	cut, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return err
+	}
+	if set == nil {
+		t.Target, err = cut.Bounded()
+		return err
+	}
+	t.Target, err = geometry.Restrict(set, cut)
+	if errors.Is(err, geometry.ErrEmpty) {
+		return fmt.Errorf("the target does not meet the box of the returns that are possible and allowed by the "+
+			"constraints, %v to %v: %w", lower, upper, err)
+	}
+	if err != nil {
+		return err
+	}
+	t.Whole = set
+	if limits != nil {
+		t.Whole, err = geometry.NewIntersection(limits, set)
+	}
+	return err
 }
 
 // Check returns an error unless cost, target, box and constraints are about so many returns, and the numbers of

@@ -42,14 +42,8 @@ func (p *Planner) Conflict(ctx context.Context, task cmdp.Task, set geometry.Set
 	if set != nil {
 		c.n++
 	}
-	for k, r := range c.rows {
-		if err := r.Check(p.dim()); err != nil {
-			return nil, fmt.Errorf("exact: conflict: row %d: %w", k, err)
-		}
-	}
-	if set != nil && set.Dim() != p.dim() {
-		return nil, fmt.Errorf("exact: conflict: set of dimension %d: want %d as the returns of the model", set.Dim(),
-			p.dim())
+	if err := (cmdp.Task{Whole: set, Box: c.box, Constraints: c.rows}).Check(p.dim()); err != nil {
+		return nil, fmt.Errorf("exact: conflict: %w", err)
 	}
 	return c.find()
 }

@@ -47,21 +47,17 @@ func (p *Planner) Task(ctx context.Context, goal cost.Cost, limits []Limit) (cmd
 			most[i] = math.Min(most[i], l.Bound)
 		}
 	}
-	lower, upper := box.Lower(), box.Upper()
-	for i := range lower {
+	for i := range d {
 		if least[i] > most[i] {
 			return cmdp.Task{}, fmt.Errorf("fleet: at least %g and at most %g of coordinate %d: %w", least[i], most[i],
 				i, geometry.ErrEmpty)
 		}
-		// What limits leave of the box; where they lie outside, its face next to them.
-		lo, up := lower[i], upper[i]
-		lower[i], upper[i] = min(max(lo, least[i]), most[i]), max(min(up, most[i]), least[i])
 	}
-	cut, err := geometry.NewBox(lower, upper)
+	asked, err := geometry.NewBox(least, most)
 	if err != nil {
 		return cmdp.Task{}, err
 	}
-	task.Target, err = cut.Bounded()
+	err = task.Within(asked, nil)
 	return task, err
 }
 

@@ -98,45 +98,20 @@ func (q *Query) setTarget(t *cmdp.Task) error {
 	if err != nil {
 		return err
 	}
-	// What limits leave of the box; where they lie outside, its face next to them.
-	lower, upper := t.Box.Lower(), t.Box.Upper()
-	for i := range lower {
-		lo, up := lower[i], upper[i]
-		lower[i], upper[i] = min(max(lo, least[i]), most[i]), max(min(up, most[i]), least[i])
-	}
-	cut, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		return problem.Inside(err, "constraints")
-	}
 	asked, err := geometry.NewBox(least, most)
 	if err != nil {
 		return problem.Inside(err, "constraints")
 	}
 	if q.Problem.Target == nil {
-		t.Whole = asked
-		t.Target, err = cut.Bounded()
-		return err
+		return t.Within(asked, nil)
 	}
 	set, err := q.target()
-	if err != nil {
-		return problem.Inside(err, "target")
+	if err == nil && len(q.Problem.Constraints) > 0 {
+		err = t.Within(asked, set)
+	} else if err == nil {
+		err = t.Within(nil, set)
 	}
-	target, err := geometry.Restrict(set, cut)
-	if errors.Is(err, geometry.ErrEmpty) {
-		err = fmt.Errorf("the target does not meet the box of the returns that are possible and allowed by the "+
-			"constraints, %v to %v: %w", lower, upper, err)
-	}
-	if err != nil {
-		return problem.Inside(err, "target")
-	}
-	t.Target, t.Whole = target, set
-	if len(q.Problem.Constraints) > 0 {
-		t.Whole, err = geometry.NewIntersection(asked, set)
-		if err != nil {
-			return problem.Inside(err, "target")
-		}
-	}
-	return nil
+	return problem.Inside(err, "target")
 }
 
 // allowed returns the bounds on each return that the limits ask for, ±Inf without one.
