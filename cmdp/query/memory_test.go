@@ -487,8 +487,9 @@ func checkSums(t *testing.T, q *Query, policy cmdp.Policy) {
 	}
 }
 
-// TestPoliciesWithoutMemory: a policy that keeps a limit in every episode, if it has to, is read without saying what it
-// remembers, and returns what it does. Of another the pairs in which it may come to break the limit are named, and no others.
+// TestPoliciesWithoutMemory wants a policy that keeps a limit in every episode, if it has to, to be read without saying
+// what it remembers, and to return what it does. Of another the pairs in which it may come to break the limit are
+// named, and no others.
 func TestPoliciesWithoutMemory(t *testing.T) {
 	rng, kept := rand.New(rand.NewPCG(9, 9)), 0
 	const draws = 200

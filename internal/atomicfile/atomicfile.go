@@ -47,6 +47,8 @@ func Create(path string) (*File, error) {
 		}
 		return &File{out: out, direct: true}, nil
 	}
+	making.Lock()
+	defer making.Unlock()
 	out, err := t.temporary()
 	if err != nil {
 		return nil, err
@@ -115,9 +117,14 @@ func (f *File) closeDirect() error {
 // pending are the files of the process that were neither committed nor discarded.
 var pending sync.Map
 
+// making is held while a file is made that is not yet pending, or a probe that never is, so that DiscardAll misses none.
+var making sync.Mutex
+
 // DiscardAll discards all files of the process that are not complete. A command that ends while others
 // still write calls it.
 func DiscardAll() {
+	making.Lock()
+	defer making.Unlock()
 	pending.Range(func(f, _ any) bool {
 		f.(*File).Discard()
 		return true
@@ -143,6 +150,8 @@ func Check(path string) error {
 	if err != nil || t.direct {
 		return err
 	}
+	making.Lock()
+	defer making.Unlock()
 	probe, err := t.temporary()
 	if err != nil {
 		return err
