@@ -54,6 +54,11 @@ func (q *Query) setTask(ctx context.Context) error {
 		return err
 	}
 	q.Task = cmdp.Task{Box: box}
+	for _, l := range q.Limits {
+		if l.row >= 0 {
+			q.Task.Constraints = append(q.Task.Constraints, q.rowOf(l))
+		}
+	}
 	q.Task.Cost, err = q.goal(box)
 	if err != nil {
 		return err
@@ -62,7 +67,9 @@ func (q *Query) setTask(ctx context.Context) error {
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return err
 	}
-	q.setRows(&q.Task)
+	if q.Problem.Target != nil {
+		q.setSides(&q.Task)
+	}
 	if err == nil && q.Problem.Opponent != nil {
 		_, err = q.Problem.Opponent.Build(q.Problem, q.Task.Target)
 		err = problem.Inside(err, "opponent")
@@ -70,17 +77,8 @@ func (q *Query) setTask(ctx context.Context) error {
 	return err
 }
 
-// setRows adds the rows of a task: one for each limit that is not kept by what the model offers, one for each
-// side by which the target is given, and those that the kind of the target has.
-func (q *Query) setRows(t *cmdp.Task) {
-	for _, l := range q.Limits {
-		if l.row >= 0 {
-			t.Constraints = append(t.Constraints, q.rowOf(l))
-		}
-	}
-	if q.Problem.Target == nil {
-		return
-	}
+// setSides adds rows to a task: one for each side by which the target is given, and those that its kind has.
+func (q *Query) setSides(t *cmdp.Task) {
 	q.addSides(t, q.Problem.Target)
 	given := len(t.Constraints)
 	list, _ := t.LinearConstraints(t.Box.Lower(), t.Box.Upper())
