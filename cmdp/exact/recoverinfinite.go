@@ -86,8 +86,8 @@ func (p *infiniteHorizon) purificationCost(columns []column) purificationCost {
 	return cheapToPurify
 }
 
-// averageVisits returns the policy of a model with the averaged visits of the parts. The steps that rays add are visits too, and one of the
-// policies has to come to their places.
+// averageVisits returns the policy of a model with the averaged visits of the parts. The steps that rays add are visits
+// too, and one of the policies has to come to their places.
 func (b *policyMixture) averageVisits(ctx context.Context, p *infiniteHorizon) (*Policy, error) {
 	rest, most, states := &b.parts[0].st.Actions, 0.0, int32(p.m.States())
 	for i, o := range b.parts {
