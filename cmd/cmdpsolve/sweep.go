@@ -268,7 +268,7 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 	t.Head(shown...)
 	for _, l := range rep.Over {
 		title := "price of " + strings.TrimRight(l, " ≤≥")
-		if len(rep.Over) == 1 && p.isFleet() { // names of limits at each step are long
+		if long := p.isFleet() || len(title) > 32; long && len(rep.Over) == 1 { // such as those of limits at each step
 			title = "price"
 		}
 		t.Head(title)
