@@ -101,6 +101,10 @@ func newApproPO(c Config) (cmdp.Learner, error) {
 	l.table.set = func(dst []float64, _ int, _ *row, mean []float64) { copy(dst, mean) }
 	l.table.rebuild()
 	l.eval = newEvaluation(l.estimate)
+	l.replan = func() {
+		l.state.Work.Planner++
+		l.planner.Plan(l.plan, l.counts, l.search.Lambda[1:])
+	}
 	l.Keep(&l.search)
 	l.Then(l.resume)
 	l.search = approState{Threshold: math.Inf(1), Sum: make([]float64, d),
@@ -261,13 +265,7 @@ func (l *approPO) level(threshold float64) (geometry.Compact, error) {
 
 // Policy plans the best response to λ.
 func (l *approPO) Policy() cmdp.Policy {
-	if l.state.Planned {
-		return l.plan
-	}
-	dir := l.search.Lambda[1:]
-	l.state.Work.Planner++
-	l.planner.Plan(l.plan, l.counts, dir)
-	l.state.Planned = true
+	l.core.Policy()
 	return l.plan
 }
 

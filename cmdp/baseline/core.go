@@ -14,6 +14,7 @@ type core struct {
 	saved.State
 	scale  cmdp.BonusScale
 	policy *table
+	replan func() // makes the policy of the next episode; nil if it stays as it is until Observe
 	state  coreState
 	k, p   float64 // episodes K and failure probability
 }
@@ -58,6 +59,15 @@ func coreOf(u *scaledTask, c *Config) (*core, error) {
 func (c *core) logTerm(factor float64) float64 {
 	_, slots := c.shape.Unknown()
 	return math.Log(factor * float64(max(1, slots)) * c.k / c.p)
+}
+
+// Policy plans where that is still to be done, and returns the policy of the next episode.
+func (c *core) Policy() cmdp.Policy {
+	if !c.state.Planned && c.replan != nil {
+		c.replan()
+	}
+	c.state.Planned = true
+	return c.policy
 }
 
 // Work returns what was spent on planning.

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -69,6 +68,7 @@ func newCUCRL2(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l.x = cUCRL2State{Explore: true, Phase: 1, Until: l.phase}
+	l.core.replan = l.plan
 	l.core.Keep(l.source, &l.x)
 	return l, nil
 }
@@ -99,37 +99,15 @@ func (c *core) signalTask() (cmdp.Task, error) {
 	return task, err
 }
 
-// Policy returns the policy of this half of the phase, and chooses it if that is new.
-func (l *cUCRL2) Policy() cmdp.Policy {
-	if l.state.Planned {
-		return l.policy
-	}
-	l.state.Planned = true
+// plan chooses the policy of this half of the phase.
+func (l *cUCRL2) plan() {
 	l.course.begin()
-	if l.x.Explore || !l.plan() {
-		for s := range l.states {
-			l.policy.even(0, s)
-		}
+	if l.x.Explore {
+		l.policy.explore()
+		return
 	}
-	return l.policy
-}
-
-// plan reports whether there is a plan.
-func (l *cUCRL2) plan() bool {
-	l.state.Work.Programs++
 	m, err := l.estimated()
-	if err == nil {
-		var r *exact.Result
-		var policy *exact.Policy
-		r, policy, err = planEndless(m, l.task, endlessOptions(l.state.Episodes), l.rng)
-		if err == nil && r.Status != exact.Infeasible {
-			l.state.Work.Planner += r.Iterations
-			l.follow(m, policy)
-			return true
-		}
-	}
-	l.state.Work.Infeasible++
-	return false
+	l.course.plan(m, err, l.task, l.rng)
 }
 
 // estimated is the model of the frequencies, with the signals and their bonuses as returns.

@@ -143,6 +143,24 @@ func (r *course) from() (start []cmdp.StartState) {
 	return start
 }
 
+// plan makes the policy of the run that of a plan for m. Without a model, for the error err, and where no policy keeps
+// the task, actions are drawn evenly.
+func (r *course) plan(m *cmdp.Model, err error, task cmdp.Task, rng *rand.Rand) {
+	r.state.Work.Programs++
+	var result *exact.Result
+	var policy *exact.Policy
+	if err == nil {
+		result, policy, err = planEndless(m, task, endlessOptions(r.state.Episodes), rng)
+	}
+	if err != nil || result.Status == exact.Infeasible {
+		r.state.Work.Infeasible++
+		r.policy.explore()
+		return
+	}
+	r.state.Work.Planner += result.Iterations
+	r.follow(m, policy)
+}
+
 // follow makes the policy of the run that of a plan for m. Where the plan never comes, actions are drawn evenly.
 func (r *course) follow(m *cmdp.Model, plan *exact.Policy) {
 	reached := reachedBy(m, plan)

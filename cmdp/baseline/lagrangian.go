@@ -32,6 +32,7 @@ func newLagrangian(core *core, sw *sweep, signals func(dst []float64, h int, r *
 	l := &lagrangian{core: core, sweep: sw, column: sw.newColumn(),
 		weight: make([]float64, core.signals), lambda: make([]float64, len(core.limit))}
 	sw.set = signals
+	l.replan = l.plan
 	l.Keep(&l.lambda)
 	l.Then(func() error { l.refresh(); return nil })
 	return l
@@ -44,11 +45,8 @@ func (l *lagrangian) refresh() {
 	l.sweep.rebuild()
 }
 
-// Policy plans, moves the multipliers, and returns the policy of the next episode.
-func (l *lagrangian) Policy() cmdp.Policy {
-	if l.state.Planned {
-		return l.policy
-	}
+// plan plans, and moves the multipliers.
+func (l *lagrangian) plan() {
 	if l.prepare != nil {
 		l.refresh()
 	}
@@ -68,8 +66,6 @@ func (l *lagrangian) Policy() cmdp.Policy {
 		l.price(mean)
 	}
 	l.policy.follow(l.column)
-	l.state.Planned = true
-	return l.policy
 }
 
 func (l *lagrangian) price(lambda []float64) {

@@ -32,6 +32,7 @@ func newMOMAPosterior(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	m := &momaPosterior{posterior: l.(*posterior), dual: dual}
+	m.replan = m.draw
 	m.Keep(dual, &m.least, &m.drawn)
 	m.Then(m.remake)
 	return m, nil
@@ -47,26 +48,27 @@ func (l *momaPosterior) remake() (err error) {
 	return err
 }
 
+// draw starts a block with another model.
+func (l *momaPosterior) draw() {
+	l.startBlock()
+	model, err := l.drawer.model()
+	if err != nil {
+		return // the old one will do
+	}
+	l.model, l.drawn.Kernels = model, nil
+	for h := range model.Kernels() {
+		l.drawn.Kernels = append(l.drawn.Kernels, *model.Kernel(h))
+	}
+}
+
 // Policy is best in the present direction, in the model of the block.
 func (l *momaPosterior) Policy() cmdp.Policy {
-	if !l.state.Planned {
-		l.startBlock()
-		if model, err := l.drawer.model(); err == nil { // else the old one will do
-			l.model, l.drawn.Kernels = model, nil
-			for h := range l.horizon {
-				if h > 0 && model.Stationary() {
-					break
-				}
-				l.drawn.Kernels = append(l.drawn.Kernels, *model.Kernel(h))
-			}
-		}
-	}
+	policy := l.posterior.Policy()
 	if l.model == nil {
-		return l.policy
+		return policy
 	}
 	l.state.Work.Planner++
-	policy, least := cmdp.BestPolicy(l.model, l.dual.Direction())
-	l.least = least
+	policy, l.least = cmdp.BestPolicy(l.model, l.dual.Direction())
 	return policy
 }
 

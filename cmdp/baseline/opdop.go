@@ -50,7 +50,7 @@ func newOPDOP(c Config) (cmdp.Learner, error) {
 	alpha := math.Sqrt(math.Log(float64(max(2, l.most)))) / (h * h * math.Sqrt(l.k))
 	chi := 2 * h / room
 	eta := chi / (h * math.Sqrt(l.k))
-	l.first = func() {
+	l.replan = func() {
 		l.softmax.mix(1 / l.k)
 		l.softmax.step(1, func(slot int) float64 { return alpha * l.lagrangian(slot) })
 		if l.state.Episodes > 0 {

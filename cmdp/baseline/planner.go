@@ -41,7 +41,7 @@ func (l *lpLearner) ready(rule kernelRule, radius func(prob, visits float64) flo
 
 // readyFor is ready for another program over the points of the sweep.
 func (l *lpLearner) readyFor(program *exact.Mixer, signals func(dst []float64, h int, r *row, mean []float64)) {
-	l.program, l.sweep.set = program, signals
+	l.program, l.sweep.set, l.replan = program, signals, l.plan
 	l.refresh()
 	l.Keep(&l.program.Warm, &l.retreats)
 	l.Then(func() error { l.refresh(); return nil })
@@ -57,14 +57,11 @@ func (l *lpLearner) refresh() {
 
 // Policy plans, and returns the policy of the next episode.
 func (l *lpLearner) Policy() cmdp.Policy {
-	if !l.state.Planned {
-		l.plan()
-		l.state.Planned = true
-	}
+	policy := l.core.Policy()
 	if l.retreats {
 		return l.fallback
 	}
-	return l.policy
+	return policy
 }
 
 func (l *lpLearner) plan() {

@@ -12,9 +12,8 @@ type policyOptimizer struct {
 	table   *signalTable // means with the bonus
 	value   []float64    // of the last evaluation
 	lambda  []float64
-	// first is called before an episode is played, move after it, with the evaluation
-	// that its kind wants; either may be nil.
-	first, move func()
+	// move is called after an episode, with the evaluation that its kind wants.
+	move func()
 }
 
 // newPolicyOptimizer returns a policyOptimizer whose values are at least 0. signals sets the signals of a
@@ -55,20 +54,9 @@ func (l *policyOptimizer) lagrangian(slot int) float64 {
 	return sum
 }
 
-// Policy returns the policy of the next episode.
-func (l *policyOptimizer) Policy() cmdp.Policy {
-	if !l.state.Planned && l.first != nil {
-		l.first()
-	}
-	l.state.Planned = true
-	return l.policy
-}
-
 // Observe takes an episode.
 func (l *policyOptimizer) Observe(tr *cmdp.Trajectory) {
-	if l.move != nil {
-		l.move() // on the counts from before the episode
-	}
+	l.move() // on the counts from before the episode
 	l.table.update(l.observe(tr))
 }
 

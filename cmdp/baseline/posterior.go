@@ -117,6 +117,7 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 		drawer: newDrawer(core.estimate, &c, name),
 		beta:   cmp.Or(c.Tuning.Correction, DefaultCorrection), growth: cmp.Or(c.Tuning.Growth, DefaultGrowth)}
 	l.x = posteriorState{Total: make([]float64, c.Shape.Dim()), Visits: l.visits()}
+	l.replan = l.begin
 	l.Keep(l.drawer.source, &l.x.Total, &l.x.Start, &l.x.Steps, &l.x.Doubled, &l.x.Visits)
 	switch {
 	case c.Endless != nil:
@@ -133,17 +134,8 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 	return l, nil
 }
 
-// Policy returns the policy of the block, and plans it if the block is new.
-func (l *posterior) Policy() cmdp.Policy {
-	if !l.state.Planned {
-		l.begin()
-	}
-	return l.policy
-}
-
 // startBlock remembers where the block starts.
 func (l *posterior) startBlock() {
-	l.state.Planned = true
 	l.x.Start, l.x.Steps, l.x.Doubled, l.x.Visits = l.state.Episodes, 0, 0, l.visits()
 	if l.run != nil {
 		l.run.begin()
@@ -167,13 +159,7 @@ func (l *posterior) begin() {
 		l.run.follow(model, p)
 		return
 	}
-	for h := range l.horizon {
-		for s := range l.states {
-			if row := l.policy.row(h, s); len(row) > 0 {
-				p.Distribution(row, h, s)
-			}
-		}
-	}
+	l.policy.take(p)
 }
 
 // plan solves the task on a drawn model.

@@ -48,24 +48,23 @@ func newPosteriorSafe(c Config) (cmdp.Learner, error) {
 		return nil, unsupported("posterior-safe", "the target is not a polyhedron")
 	}
 	s := &posteriorSafe{posterior: l.(*posterior), cfg: c}
+	s.replan = s.beginSafe
 	s.Keep(&s.blocks, &s.retreats)
 	return s, nil
 }
 
 // Policy returns the policy of the block, and plans it if the block is new.
 func (l *posteriorSafe) Policy() cmdp.Policy {
-	if !l.state.Planned {
-		l.startBlock()
-		l.beginSafe()
-	}
+	policy := l.posterior.Policy()
 	if l.retreats {
 		return l.cfg.Knowledge.Safe
 	}
-	return l.policy
+	return policy
 }
 
 // beginSafe plans a block. If planning fails, which numerical trouble alone can cause, the policy stays as it is.
 func (l *posteriorSafe) beginSafe() {
+	l.startBlock()
 	c := l.cfg
 	c.Prior = l.counts
 	c.Seed = cmdp.Stream(l.cfg.Seed, fmt.Sprintf("posterior-safe, block %d", l.blocks)).Uint64()
@@ -84,11 +83,5 @@ func (l *posteriorSafe) beginSafe() {
 		return
 	}
 	l.retreats = false
-	for h := range l.horizon {
-		for s := range l.states {
-			if row := l.policy.row(h, s); len(row) > 0 {
-				plan.Policy.Distribution(row, h, s)
-			}
-		}
-	}
+	l.policy.take(plan.Policy)
 }

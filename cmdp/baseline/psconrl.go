@@ -41,39 +41,17 @@ func newPSConRL(c Config) (cmdp.Learner, error) {
 	}
 	l := &psConRL{core: core, course: newCourse(core, c.Endless), task: c.Task,
 		drawer: newDrawer(core.estimate, &c, "psconrl")}
+	l.core.replan = l.plan
 	l.core.Keep(l.drawer.source)
 	return l, nil
 }
 
-// Policy returns the policy of the epoch, and plans it if the epoch is new.
-func (l *psConRL) Policy() cmdp.Policy {
-	if !l.state.Planned {
-		l.state.Planned = true
-		l.course.begin()
-		l.plan()
-	}
-	return l.policy
-}
-
 // plan chooses the policy of an epoch.
 func (l *psConRL) plan() {
-	l.state.Work.Programs++
+	l.course.begin()
 	l.drawer.from = l.course.from()
 	m, err := l.drawer.model()
-	if err != nil {
-		l.state.Work.Infeasible++
-		return
-	}
-	r, policy, err := planEndless(m, l.task, endlessOptions(l.state.Episodes), l.drawer.rng)
-	if err != nil || r.Status == exact.Infeasible {
-		l.state.Work.Infeasible++
-		for s := range l.states {
-			l.policy.even(0, s)
-		}
-		return
-	}
-	l.state.Work.Planner += r.Iterations
-	l.follow(m, policy)
+	l.course.plan(m, err, l.task, l.drawer.rng)
 }
 
 // endlessOptions say how exact a plan after t steps has to be: as for drawn models with episodes, and where

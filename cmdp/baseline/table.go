@@ -1,6 +1,10 @@
 package baseline
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"cmdpsolve/cmdp"
+)
 
 // A table is a Markov policy: the probability of every slot. It is a cmdp.Policy.
 type table struct {
@@ -11,12 +15,17 @@ type table struct {
 // newTable returns the uniform policy.
 func newTable(u *scaledTask) *table {
 	t := &table{u, make([]float64, u.slots())}
-	for h := range u.horizon {
-		for s := range u.states {
+	t.explore()
+	return t
+}
+
+// explore makes t the uniform policy.
+func (t *table) explore() {
+	for h := range t.horizon {
+		for s := range t.states {
 			t.even(h, s)
 		}
 	}
-	return t
 }
 
 // row returns the probabilities of the actions of s at step h.
@@ -61,6 +70,17 @@ func (t *table) Choose(rng *rand.Rand, h, s int) int {
 
 // Distribution copies the probabilities of the state's actions.
 func (t *table) Distribution(dst []float64, h, s int) { copy(dst, t.row(h, s)) }
+
+// take makes t another policy.
+func (t *table) take(p cmdp.Policy) {
+	for h := range t.horizon {
+		for s := range t.states {
+			if row := t.row(h, s); len(row) > 0 {
+				p.Distribution(row, h, s)
+			}
+		}
+	}
+}
 
 // follow makes t the deterministic policy of a column.
 func (t *table) follow(c *column) {

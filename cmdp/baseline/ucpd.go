@@ -59,6 +59,7 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 	h := float64(core.horizon)
 	l := &ucpdLearner{core: core, factor: c.Bonus.Multiplier(), queue: make([]float64, len(core.limit)),
 		price: h * math.Sqrt(core.k), strength: h * core.k, mixing: 1 / core.k}
+	l.replan = l.plan
 	l.layOut()
 	l.epoch()
 	for i := range l.kl.nodes {
@@ -135,11 +136,8 @@ func (l *ucpdLearner) epoch() {
 	}
 }
 
-// Policy solves the projection, and returns the policy of the next episode.
-func (l *ucpdLearner) Policy() cmdp.Policy {
-	if l.state.Planned {
-		return l.policy
-	}
+// plan solves the projection.
+func (l *ucpdLearner) plan() {
 	l.mix()
 	evaluations := l.kl.opt.evaluations
 	l.state.Work.Programs++
@@ -164,8 +162,6 @@ func (l *ucpdLearner) Policy() cmdp.Policy {
 	for i, b := range l.limit {
 		l.queue[i] = max(0, l.queue[i]+used[i]-b)
 	}
-	l.state.Planned = true
-	return l.policy
 }
 
 // nodeSignal returns signal j of a node of step h.
