@@ -65,23 +65,11 @@ func newApproach(name string, c *Config, newDual func() (cmdp.DualUpdate, error)
 	case sh.Actions(0, sh.StartStates()[0].State) == 0:
 		return nil, unsupported(name, "there is nothing to choose")
 	}
-	counts, err := cmdp.NewCounts(sh, false, nil)
-	if err != nil {
-		return nil, err
-	}
-	none, err := cmdp.NewBonus(sh, false, false, cmdp.TheoryTimes(0), c.Confidence)
-	if err != nil {
-		return nil, err
-	}
-	planner, err := cmdp.NewOptimisticVI(sh, c.Returns, none)
-	if err != nil {
-		return nil, err
-	}
 	dual, err := newDual()
 	if err != nil {
 		return nil, err
 	}
-	return counted(cmdp.NewMOMA(counts, planner, dual)), nil
+	return momaOf(c, cmdp.NoBonus{}, dual)
 }
 
 // newABH returns approachability by online linear optimisation on a lifted cone

@@ -193,10 +193,11 @@ type signalTable struct {
 	*estimate
 	signal []float64 // slots×signals
 	rested []float64 // H×signals: what a rest adds
-	// set sets dst to the signals of a slot of step h, from the row and the mean signals of its
-	// choice.
-	set func(dst []float64, h int, r *row, mean []float64)
+	set    setSignals
 }
+
+// A setSignals sets dst to the signals of a slot of step h, from the row and the mean signals of its choice.
+type setSignals func(dst []float64, h int, r *row, mean []float64)
 
 func newSignalTable(e *estimate) *signalTable {
 	t := &signalTable{estimate: e, signal: make([]float64, e.slots()*e.signals),

@@ -58,11 +58,9 @@ func newFHA(c Config) (cmdp.Learner, error) {
 	}
 	l := &fha{lpLearner: &lpLearner{core: core, fallback: cmdp.Uniform{Shape: inside.Shape}},
 		inner: cmdp.NewTrajectory(inside.Shape)}
-	radius, means := l.efroniRadii()
-	if l.scale.Mode == cmdp.Published {
-		radius = func(_, visits float64) float64 { return 0.1 * l.scale.Multiplier() / math.Sqrt(max(1, visits)) }
-		means = func(float64) float64 { return 0 }
-	}
+	radius, means := core.efroniRadii(
+		func(_, visits float64) float64 { return 0.1 * l.scale.Multiplier() / math.Sqrt(max(1, visits)) },
+		func(float64) float64 { return 0 })
 	l.ready(kernelBox, radius, core.lowered(means))
 	l.x = fhaState{At: -1}
 	l.Keep(&l.x)

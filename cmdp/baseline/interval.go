@@ -16,7 +16,7 @@ type interval struct {
 }
 
 // set makes iv the box of the given radius around the frequencies of r.
-func (iv *interval) set(r *row, radius func(prob, visits float64) float64) {
+func (iv *interval) set(r *row, radius transitionRadius) {
 	iv.lower, iv.span, iv.free = iv.lower[:0], iv.span[:0], 1
 	for _, p := range r.prob[:len(r.next)] {
 		low, high := 0.0, 1.0

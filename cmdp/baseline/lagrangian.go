@@ -28,7 +28,7 @@ type lagrangian struct {
 
 // newLagrangian returns a lagrangian without a rate, whose multipliers are 0. signals sets the signals of a
 // slot, as in [signalTable].
-func newLagrangian(core *core, sw *sweep, signals func(dst []float64, h int, r *row, mean []float64)) *lagrangian {
+func newLagrangian(core *core, sw *sweep, signals setSignals) *lagrangian {
 	l := &lagrangian{core: core, sweep: sw, column: sw.newColumn(),
 		weight: make([]float64, core.signals), lambda: make([]float64, len(core.limit))}
 	sw.set = signals

@@ -39,6 +39,19 @@ func counted(m *cmdp.MOMA) *MOMA {
 	return l
 }
 
+// momaOf returns a MOMA that plans with a bonus for known returns, and has seen the prior.
+func momaOf(c *Config, bonus cmdp.Bonus, dual cmdp.DualUpdate) (*MOMA, error) {
+	counts, err := cmdp.NewCounts(c.Shape, c.Pooled, nil)
+	if err != nil {
+		return nil, err
+	}
+	planner, err := cmdp.NewOptimisticVI(c.Shape, c.Returns, bonus)
+	if err != nil {
+		return nil, err
+	}
+	return counted(cmdp.NewMOMA(counts, planner, dual)), takePrior(counts, c.Prior)
+}
+
 // newMOMA returns a MOMA with the given dual update; "" is that of the settings, or else chosen by the task.
 func newMOMA(name, dual string, c Config) (cmdp.Learner, error) {
 	if dual == "" {

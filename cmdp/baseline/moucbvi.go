@@ -32,10 +32,6 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 	if c.Returns == nil {
 		return nil, unsupported("mo-ucbvi", "it needs known returns")
 	}
-	counts, err := cmdp.NewCounts(c.Shape, c.Pooled, nil)
-	if err != nil {
-		return nil, err
-	}
 	bonus := unionBonus(c.Bonus.Multiplier() * math.Sqrt(float64(min(c.Shape.Dim(), c.Shape.States()))*
 		math.Log(float64(max(1, c.Shape.Slots()))*float64(c.Confidence.Episodes)/c.Confidence.Failure)))
 	if c.Bonus.Mode == cmdp.Published {
@@ -45,11 +41,8 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 		}
 		bonus = unionBonus(0.1 * c.Bonus.Multiplier() * math.Sqrt(float64(min(c.Shape.Dim(), c.Shape.States()))))
 	}
-	planner, err := cmdp.NewOptimisticVI(c.Shape, c.Returns, bonus)
-	if err != nil {
-		return nil, err
-	}
 	var dual cmdp.DualUpdate
+	var err error
 	switch c.Preferences {
 	case "", "dual":
 		dual, err = cmdp.NewTermsDual(c.Shape, c.Task, c.Penalty)
@@ -61,15 +54,11 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 	default:
 		return nil, fmt.Errorf("baseline: mo-ucbvi: preferences %q: want dual or random", c.Preferences)
 	}
-	if err := takePrior(counts, c.Prior); err != nil {
-		return nil, err
+	l, err := momaOf(&c, bonus, dual)
+	if err == nil && c.Bonus.Mode == cmdp.Published {
+		err = addLaplace(l.Counts(), c.Shape, c.Pooled)
 	}
-	if c.Bonus.Mode == cmdp.Published {
-		if err := addLaplace(counts, c.Shape, c.Pooled); err != nil {
-			return nil, err
-		}
-	}
-	return counted(cmdp.NewMOMA(counts, planner, dual)), nil
+	return l, err
 }
 
 // mostLaplace bounds the number of counts that addLaplace makes.

@@ -29,25 +29,23 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lpLearner{core: core, lazy: c.Lazy}
-	radius, means := l.efroniRadii()
-	if l.scale.Mode == cmdp.Published {
-		l.lazy = true
-		radius = plainRadius(l.scale.Multiplier())
-		means = func(visits float64) float64 { return l.scale.Multiplier() / max(1, visits) }
-	}
+	l := &lpLearner{core: core, lazy: c.Lazy || core.scale.Mode == cmdp.Published}
+	radius, means := core.efroniRadii(plainRadii(core.scale.Multiplier()))
 	l.ready(kernelBox, radius, core.lowered(means))
 	return l, nil
 }
 
-// efroniRadii returns the radii β of a transition and of a mean.
-func (c *core) efroniRadii() (radius func(prob, visits float64) float64, means func(visits float64) float64) {
+// efroniRadii returns the radii β of a transition and of a mean. Those of the published scale are given.
+func (c *core) efroniRadii(published transitionRadius, publishedMeans meanRadius) (transitionRadius, meanRadius) {
+	if c.scale.Mode == cmdp.Published {
+		return published, publishedMeans
+	}
 	return bernsteinRadius(c.scale.Multiplier(), c.logTerm(6)),
 		hoeffdingRadius(c.scale.Multiplier(), c.logTerm(6*float64(c.signals)))
 }
 
 // lowered returns the rule that lowers unknown means by a radius, but not below 0.
-func (c *core) lowered(radius func(visits float64) float64) func(dst []float64, h int, r *row, mean []float64) {
+func (c *core) lowered(radius meanRadius) setSignals {
 	return func(dst []float64, _ int, r *row, mean []float64) {
 		b := 0.0
 		if c.returns == nil {

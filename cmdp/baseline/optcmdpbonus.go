@@ -25,10 +25,7 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy}
-	bonus := core.efroniBonus(func() (radius func(prob, visits float64) float64, means func(visits float64) float64) {
-		f := 0.01 * core.scale.Multiplier()
-		return plainRadius(f), func(visits float64) float64 { return f / max(1, visits) }
-	})
+	bonus := core.efroniBonus(core.efroniRadii(plainRadii(0.01 * core.scale.Multiplier())))
 	capped := l.scale.Mode == cmdp.Practice || l.scale.Mode == cmdp.Off
 	l.ready(kernelUniform, nil, func(dst []float64, h int, r *row, mean []float64) {
 		b := bonus(r)
@@ -42,14 +39,8 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 	return l, nil
 }
 
-// efroniBonus returns b = β_c + H·Σ_{s'} β(s') of the empirical kernel. published returns the radii β and
-// β_c of the published scale.
-func (c *core) efroniBonus(published func() (radius func(prob,
-	visits float64) float64, means func(visits float64) float64)) func(r *row) float64 {
-	radius, means := c.efroniRadii()
-	if c.scale.Mode == cmdp.Published {
-		radius, means = published()
-	}
+// efroniBonus returns b = β_c + H·Σ_{s'} β(s') of the empirical kernel.
+func (c *core) efroniBonus(radius transitionRadius, means meanRadius) func(r *row) float64 {
 	return func(r *row) float64 {
 		b := float64(c.horizon) * totalRadius(r, c.states, radius)
 		if c.returns == nil {

@@ -28,7 +28,7 @@ func newOptDual(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	radius, means := core.efroniRadii()
+	radius, means := core.efroniRadii(nil, nil)
 	l := newLagrangian(core, newSweep(core.estimate, kernelBox, radius), core.lowered(means))
 	if n := float64(len(l.limit)); n > 0 {
 		h := float64(l.horizon)

@@ -69,7 +69,7 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 }
 
 // optPessSignals adds multiples of the radius β to the mean signals.
-func optPessSignals(core *core, objective, constraints float64) func(dst []float64, h int, r *row, mean []float64) {
+func optPessSignals(core *core, objective, constraints float64) setSignals {
 	z, factor := core.logTerm(16*float64(core.states)), core.scale.Multiplier()
 	return func(dst []float64, _ int, r *row, mean []float64) {
 		b := factor * math.Sqrt(z/max(1, r.visits))

@@ -33,13 +33,12 @@ func newOptPrimalDual(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	bonus := core.efroniBonus(func() (radius func(prob, visits float64) float64, means func(visits float64) float64) {
-		f, log := 0.001*core.scale.Multiplier(), core.logTerm(6)
-		return func(prob, visits float64) float64 { // with half the leading term
-			n := max(1, visits)
-			return f * (math.Sqrt(prob*(1-prob)*log/n) + 14./3*log/n)
-		}, hoeffdingRadius(f, core.logTerm(6*float64(core.signals)))
-	})
+	f, log := 0.001*core.scale.Multiplier(), core.logTerm(6)
+	published := func(prob, visits float64) float64 { // with half the leading term
+		n := max(1, visits)
+		return f * (math.Sqrt(prob*(1-prob)*log/n) + 14./3*log/n)
+	}
+	bonus := core.efroniBonus(core.efroniRadii(published, hoeffdingRadius(f, core.logTerm(6*float64(core.signals)))))
 	l := newPolicyOptimizer(core, false, func(dst []float64, _ int, r *row, mean []float64) {
 		b := bonus(r)
 		for j, x := range mean {

@@ -28,8 +28,8 @@ type lpLearner struct {
 
 // ready makes the linear program of the least signal 0 with the others within their limits.
 // signals sets the signals of a slot, as in [signalTable].
-func (l *lpLearner) ready(rule kernelRule, radius func(prob, visits float64) float64,
-	signals func(dst []float64, h int, r *row, mean []float64)) {
+func (l *lpLearner) ready(rule kernelRule, radius transitionRadius,
+	signals setSignals) {
 	n := l.signals
 	var rows []cmdp.Constraint
 	for i, b := range l.limit {
@@ -40,7 +40,7 @@ func (l *lpLearner) ready(rule kernelRule, radius func(prob, visits float64) flo
 }
 
 // readyFor is ready for another program over the points of the sweep.
-func (l *lpLearner) readyFor(program *exact.Mixer, signals func(dst []float64, h int, r *row, mean []float64)) {
+func (l *lpLearner) readyFor(program *exact.Mixer, signals setSignals) {
 	l.program, l.sweep.set, l.replan = program, signals, l.plan
 	l.refresh()
 	l.Keep(&l.program.Warm, &l.retreats)

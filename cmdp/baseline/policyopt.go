@@ -20,7 +20,7 @@ type policyOptimizer struct {
 // slot, as in [signalTable]. With rewards they are rewards 1 − x in place of costs x, and values are at
 // most the number of steps to go.
 func newPolicyOptimizer(core *core, rewards bool,
-	signals func(dst []float64, h int, r *row, mean []float64)) *policyOptimizer {
+	signals setSignals) *policyOptimizer {
 	l := &policyOptimizer{core: core, softmax: newSoftmax(core.policy), eval: newEvaluation(core.estimate),
 		table: newSignalTable(core.estimate), value: make([]float64, core.signals),
 		lambda: make([]float64, len(core.limit))}

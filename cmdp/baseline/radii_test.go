@@ -10,6 +10,7 @@ import (
 
 // TestRadii wants radii to have the values that were worked out by hand, with L = 3.
 func TestRadii(t *testing.T) {
+	plain, plainMeans := plainRadii(2)
 	for _, tt := range []struct {
 		name      string
 		got, want float64
@@ -20,8 +21,10 @@ func TestRadii(t *testing.T) {
 		{"Bernstein, one visit", bernsteinRadius(0.5, 3)(1, 1), 7},
 		{"Bernstein, no visit", bernsteinRadius(0.5, 3)(0, 0), 7},
 		// 2·(√(0.2·0.8/16) + 1/16) = 2·(0.1 + 0.0625)
-		{"plain", plainRadius(2)(0.2, 16), 0.325},
-		{"plain, no visit", plainRadius(2)(0, 0), 2},
+		{"plain", plain(0.2, 16), 0.325},
+		{"plain, no visit", plain(0, 0), 2},
+		{"plain means", plainMeans(16), 0.125},
+		{"plain means, no visit", plainMeans(0), 2},
 		// 2·√(6/24)
 		{"Hoeffding", hoeffdingRadius(2, 3)(24), 1},
 		{"Hoeffding, no visit", hoeffdingRadius(2, 3)(0), 2 * math.Sqrt(6)},

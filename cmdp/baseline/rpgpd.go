@@ -56,7 +56,7 @@ func newRPGPD(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newRegularized(core, core.efroniBonus(nil))
+	l := newRegularized(core, core.efroniBonus(core.efroniRadii(nil, nil)))
 	l.most = 2 * float64(l.horizon) / room
 	tau, eta := math.Pow(l.k, -1./7), math.Pow(l.k, -5./7)
 	if !atTheory(l.scale) {

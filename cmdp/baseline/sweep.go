@@ -23,7 +23,7 @@ const (
 type sweep struct {
 	*signalTable
 	rule   kernelRule
-	radius func(prob, visits float64) float64 // of kernelBox
+	radius transitionRadius // of kernelBox
 	boxes  [][]interval
 	fill   *filler
 	w, out []float64 // S×signals
@@ -47,7 +47,7 @@ type column struct {
 	take  []int32   // H×S: action, -1 where the process rests
 }
 
-func newSweep(e *estimate, rule kernelRule, radius func(prob, visits float64) float64) *sweep {
+func newSweep(e *estimate, rule kernelRule, radius transitionRadius) *sweep {
 	sw := &sweep{signalTable: newSignalTable(e), rule: rule, radius: radius, fill: newFiller(e.states),
 		w: make([]float64, e.states*e.signals), out: make([]float64, e.states*e.signals),
 		plain: make([]float64, e.signals)}
