@@ -23,6 +23,7 @@ type compareReport struct {
 	Interrupted bool          `json:"interrupted"`
 	Rows        []*compareRow `json:"rows"`
 	heading     report.Heading
+	regretless  string // why there is no regret, or ""
 }
 
 // A compareRow is one learner with the means over its runs of all metrics.
@@ -63,7 +64,7 @@ func estimateOf(n int, of func(i int) float64) estimate {
 // report summarises the runs that are done.
 func (c *event) report(times bool) *compareReport {
 	rep := &compareReport{Name: c.Name, subject: subject{Problem: c.Title, Wanted: c.p.wanted()}, Settings: c.Settings,
-		Exact: c.p.exactReport(&c.Answer), heading: c.heading()}
+		Exact: c.p.exactReport(&c.Answer), heading: c.heading(), regretless: c.regretless()}
 	if c.Endless() {
 		rep.Steps = c.Episodes
 	}
@@ -73,6 +74,17 @@ func (c *event) report(times bool) *compareReport {
 		rep.Rows = append(rep.Rows, row)
 	}
 	return rep
+}
+
+// regretless says why there is no regret where there was nothing to go wrong.
+func (c *event) regretless() string {
+	switch {
+	case c.Task.Cost == nil:
+		return "No regret: the problem has no goal."
+	case c.p.isGame() && c.Task.Target != nil:
+		return "No regret: what a goal can reach within a target against an opponent is not known."
+	}
+	return ""
 }
 
 // title is what tells the comparison from others.
@@ -89,8 +101,10 @@ func (c *event) heading() report.Heading {
 	if c.Name != "" && c.Name != c.Title {
 		lines[0] = c.Name + ", " + lines[0]
 	}
-	if c.Answer.Best != nil {
-		switch e := c.p.exactReport(&c.Answer); {
+	if e := c.p.exactReport(&c.Answer); e != nil {
+		switch {
+		case e.Status == "minimax":
+			lines = append(lines, "value "+report.Short(e.Objective)+", which the agent can force")
 		case e.Status == "infeasible":
 			lines = append(lines, "no policy meets the target, the nearest return is "+report.Short(e.Distance)+
 				" away from it")

@@ -52,6 +52,9 @@ func (w comparison) suite(reports []*compareReport) *report.Report {
 func (w comparison) sections(rep *compareReport) []report.Section {
 	w.steps = rep.Steps > 0
 	var notes report.List
+	if rep.regretless != "" {
+		notes = append(notes, rep.regretless)
+	}
 	for _, r := range rep.Rows {
 		if note := r.note(); note != "" {
 			notes = append(notes, r.Name+" "+note)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -11,74 +10,75 @@ import (
 	"cmdpsolve/cmdp/exact"
 )
 
-// advise adds what to change if a run is more than a tenth off the best within the limits, and who would need
-// fewer episodes if one of MOMA is more than a hundredth off. It compares with the exact answer.
+// advise says in a line what mostly needs fewer episodes, if the mean return is off the exact answer.
 // docs/instances.md holds the measurements behind it.
-func (s *session) advise(notes report.Note, rep *learnReport) report.Note {
-	if s.p.isGame() {
-		return s.adviseGame(notes, rep)
+func (s *session) advise(rep *learnReport) report.Note {
+	share := s.share(rep)
+	if share == 0 {
+		return nil
 	}
-	best := s.Answer.Best
-	if s.p.Model == nil || s.Endless() || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil ||
-		rep.Episodes == 0 {
-		return notes
+	off := fmt.Sprintf("Off by more than %s%%: ", report.Short(100*share))
+	if change := s.changes(); len(change) > 0 {
+		return report.Note{off + strings.Join(change, " ") + " mostly needs fewer episodes."}
 	}
-	mean := make([]float64, len(rep.Average.Values))
+	return report.Note{off + "more --episodes come closer."}
+}
+
+// share is 1/10 if the mean return is off the exact answer by more than that, else 1/100 if MOMA is off by more than
+// that, or the mean is so much farther from the target of a game than an opponent can keep it; else, or if there is
+// no answer, it is 0.
+func (s *session) share(rep *learnReport) float64 {
+	answer, mean := &s.Answer, make([]float64, len(rep.Average.Values))
 	for i, x := range rep.Average.Values {
 		mean[i] = float64(x)
 	}
-	switch {
+	switch best := answer.Best; {
+	case rep.Episodes == 0 || s.Endless():
+	case answer.Gap != nil && float64(rep.Violation) > answer.Gap.Upper+0.01*s.p.extent():
+		return 0.01
+	case answer.Value != nil && s.off(mean, answer.Value.Value, 0.1):
+		return 0.1
+	case s.p.isGame() || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil:
 	case s.off(mean, best.Objective, 0.1):
+		return 0.1
 	case s.moma() && s.off(mean, best.Objective, 0.01):
-		return append(notes, "The mean return is more than 1% off the best within the limits; --learner posterior "+
-			"mostly needs fewer episodes to come so near.")
-	default:
-		return notes
+		return 0.01
 	}
-	var change []string
-	if s.moma() {
-		change = append(change, "--learner posterior")
-	}
-	if !s.Pool && s.p.Model.Stationary() && s.p.Model.Shape().SameEveryStep() {
-		change = append(change, "--pool")
-	}
-	text := "The mean return is more than 10% off the best within the limits. "
-	if len(change) == 0 {
-		return append(notes, text+
-			"More --episodes come closer; docs/instances.md shows how many the built-in problems took.")
-	}
-	return append(notes, text+"Try "+strings.Join(change, " ")+
-		", or more --episodes; docs/instances.md shows what they do for the built-in problems.")
+	return 0
 }
 
-// adviseGame adds what to change if a run is farther from the target than any opponent can keep it, by more than a
-// hundredth of what returns may be apart, or a tenth off the value of the goal.
-func (s *session) adviseGame(notes report.Note, rep *learnReport) report.Note {
-	text, value, gap := "", s.Answer.Value, s.Answer.Gap
-	switch {
-	case rep.Episodes == 0:
-	case gap != nil && float64(rep.Violation) > gap.Upper+0.01*s.p.extent():
-		text = "The mean return is farther from the target than an opponent can keep it. "
-	case value != nil && s.p.Sense()*float64(rep.Objective)-value.Value > 0.1*math.Abs(value.Value):
-		text = "The objective is more than 10% worse than the value, which the agent can force. "
+// changes lists the options with which a run mostly needs fewer episodes. In games smaller bonuses than the default
+// help in some and not in others.
+func (s *session) changes() (list []string) {
+	const small = 0.02
+	switch game := s.p.isGame(); {
+	case game && (s.Bonus.Mode != cmdp.Theory || s.Bonus.Factor > small):
+		list = append(list, fmt.Sprintf("--bonus-scale %g", small))
+	case !game && s.moma():
+		list = append(list, "--learner posterior")
 	}
-	if text == "" {
-		return notes
+	if !s.Pool && s.p.Model.Stationary() && s.p.Model.Shape().SameEveryStep() {
+		list = append(list, "--pool")
 	}
-	for _, smaller := range []float64{0.05, 0.002} {
-		if s.Bonus.Mode != cmdp.Theory || s.Bonus.Factor > smaller {
-			return append(notes, text+
-				fmt.Sprintf("Try --bonus-scale %g, with which nothing is guaranteed, or more --episodes.", smaller))
-		}
-	}
-	return append(notes, text+"More --episodes come closer.")
+	return list
 }
 
 // off reports whether a mean return costs more than the optimum by a share of it, or exceeds a limit by that
-// share of it.
+// share of it; of an optimum or a limit of 0 by that share of what returns may be apart.
 func (s *session) off(mean []float64, optimum, share float64) bool {
-	return s.Task.Cost.Value(mean)-optimum > share*math.Abs(optimum) ||
-		slices.ContainsFunc(s.Task.Constraints, func(c cmdp.Constraint) bool {
-			return c.Excess(mean, mean) > share*math.Abs(c.Offset)
-		})
+	most := func(x float64) float64 {
+		if x == 0 {
+			return share * s.p.extent()
+		}
+		return share * math.Abs(x)
+	}
+	if s.Task.Cost.Value(mean)-optimum > most(optimum) {
+		return true
+	}
+	for _, c := range s.Task.Constraints {
+		if c.Excess(mean, mean) > most(c.Offset) {
+			return true
+		}
+	}
+	return false
 }

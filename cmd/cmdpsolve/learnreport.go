@@ -85,7 +85,7 @@ func (s *session) report(d *learnReport) *report.Report {
 		s.heading(d), s.resultTable(d),
 		report.Only(s.historyTable(d.History), report.Markdown, report.LaTeX, report.CSV),
 		report.Only(s.historyTable(decades(d.History)), report.Terminal),
-		s.advise(s.notes(d), d),
+		s.notes(d), s.advise(d),
 	}}
 }
 

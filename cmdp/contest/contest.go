@@ -91,8 +91,9 @@ type Options struct {
 	Name string
 	// Unsolved leaves the exact answer out, unless rho is taken from it.
 	Unsolved bool
-	// SolveGames has the exact answer of a game computed, which may take long.
-	SolveGames bool
+	// SolveGaps has the gap of the target of a game computed, which may take long. The value of a game without a
+	// target is one backward induction, and is always computed.
+	SolveGaps bool
 	// Unmeasured runs keep mean returns and the findings of MOMA. They have no metrics of
 	// baseline.Recorder, which take an evaluation of the model in each episode.
 	Unmeasured bool
@@ -332,10 +333,10 @@ func (c *Contest) solve(ctx context.Context, opts Options) {
 	case m == nil: // a simulator, of which nothing exact is known
 	case c.opponent == nil && (!opts.Unsolved || c.Rho.Rule == cmdp.PenaltyModel):
 		a.Best, a.Err = exact.Solve(ctx, m, c.Task, exact.Options{})
-	case c.opponent == nil || opts.Unsolved || !opts.SolveGames:
+	case c.opponent == nil || opts.Unsolved:
 	case c.Task.Target == nil:
 		a.Value, a.Err = exact.SolveGame(ctx, m, c.Task)
-	default:
+	case opts.SolveGaps:
 		work := m.Transitions() + 10*m.Choices() // the matrix games
 		if m.Stationary() {
 			work *= m.Horizon()

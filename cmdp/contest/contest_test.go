@@ -364,3 +364,25 @@ func TestAlongKeepsTheGap(t *testing.T) {
 		}
 	}
 }
+
+// TestRegretAgainstTheValue: against an opponent the regret is that to the value, which is 1 in two rounds of pennies.
+func TestRegretAgainstTheValue(t *testing.T) {
+	p := parsed(t, "horizon: 2\nstates: 1\nstart: 0\nreturns: [lost]\ngoal: {minimize: lost}\nopponent: {policy: uniform}\n"+
+		"transitions:\n  - {state: 0, action: 0, opponent: 0, next: {0: 1}, returns: [1]}\n"+
+		"  - {state: 0, action: 0, opponent: 1, next: {0: 1}}\n  - {state: 0, action: 1, opponent: 0, next: {0: 1}}\n"+
+		"  - {state: 0, action: 1, opponent: 1, next: {0: 1}, returns: [1]}\n")
+	settings := Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 7, 3
+	c, err := New(t.Context(), compiled(t, p), settings, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Play(t.Context(), c.Trials(), PlayOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Entrants[0].Results {
+		if got, want := r.Metrics["regret"], r.Average[0]-1; math.Abs(got-want) > 1e-9 {
+			t.Errorf("seed %d: regret %g: want %g", r.Seed, got, want)
+		}
+	}
+}

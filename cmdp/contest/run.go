@@ -206,7 +206,7 @@ func (r *Run) Measure() baseline.Metrics {
 		m.Violation = r.Task.Violation(w)
 	}
 	switch {
-	case r.endless != nil:
+	case r.endless != nil || r.Answer.Value != nil:
 		r.measureMean(&m, r.Answer.Optimum(r.Task))
 	case r.Changes():
 		r.measureChanging(&m)
