@@ -128,7 +128,7 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	m := NewMOMA(counts, planner, dual)
 	m.most = s.Confidence.Episodes
 	if s.pursuesCost(task) {
-		m.least = leastCost(shape, task)
+		m.least = LeastCost(shape, task)
 		m.greatest = max(m.least, greatestCost(shape, task.Cost))
 	}
 	if s.Planner == "mvp" {
@@ -143,9 +143,9 @@ func (s *Settings) pursuesCost(task Task) bool {
 	return task.Cost != nil && (s.Dual == "" || s.Dual == "double")
 }
 
-// leastCost returns a lower bound of the cost of all returns in the box of possible ones: the least cost, and
-// if the cost is affine that in the target.
-func leastCost(shape *Shape, task Task) float64 {
+// LeastCost returns a lower bound of the cost of all returns in the box of possible ones: the least cost, and
+// if the cost is affine that in the target. The task needs a cost. It allocates.
+func LeastCost(shape *Shape, task Task) float64 {
 	lower, upper := shape.Totals()
 	at := make([]float64, shape.dim)
 	affine, ok := task.Cost.(cost.Affine)

@@ -81,6 +81,7 @@ type sampledReport struct {
 	Failure   float64       `json:"failure"`
 	Sample    samplesReport `json:"sample"`
 	Objective report.Number `json:"objective"`
+	Bound     report.Number `json:"bound"` // that the objective of no policy is beyond
 	Returns   named         `json:"returns"`
 	// True are the returns of the policy in the problem's model, which a simulator does not have.
 	True    *learnedPolicy `json:"true,omitempty"`
@@ -96,6 +97,10 @@ type samplesReport struct {
 	Accuracy report.Number `json:"accuracy"` // that was asked for
 	Needed   int           `json:"needed,omitempty"`
 	Error    named         `json:"error"`
+	vague    []string      // returns of which the samples say nothing
+	// The true returns of the policy lie between these.
+	AtLeast *named `json:"at_least,omitempty"`
+	AtMost  *named `json:"at_most,omitempty"`
 	// Of long-run means: the bound on the span, the spans of the policy, and to within what its returns are known.
 	Span     report.Number `json:"span,omitempty"`
 	PlanSpan *named        `json:"plan_span,omitempty"`
@@ -176,6 +181,12 @@ func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
 		return usage("%s: %w", p.name, err)
 	}
 	d.Sample.Error = p.named(bounds)
+	lower, upper := cfg.Shape.Totals()
+	for i, name := range p.Returns {
+		if w := upper[i] - lower[i]; w > 0 && bounds[i] >= w {
+			d.Sample.vague = append(d.Sample.vague, name)
+		}
+	}
 	c.say("%s", d.promise())
 	begin := time.Now()
 	plan, err := baseline.PlanSampled(ctx, env, cfg, d.Sample.Each, c.sample.strict,
@@ -281,6 +292,9 @@ func (d *sampledReport) promise() string {
 	if d.Sample.Needed > d.Sample.Each {
 		text += fmt.Sprintf("; to within %s they are with %d", report.Brief(d.Sample.Accuracy), d.Sample.Needed)
 	}
+	if len(d.Sample.vague) > 0 {
+		text += "; that is all that they can be: too few samples to say anything of " + strings.Join(d.Sample.vague, ", ")
+	}
 	return text
 }
 
@@ -295,7 +309,11 @@ func (c *learnCommand) concludeSampled(ctx context.Context, p *loaded, plan *bas
 		spans, known := p.named(plan.Span), p.named(plan.Known)
 		d.Sample.PlanSpan, d.Sample.Known, d.Sample.Joined = &spans, &known, newJoinedReport(plan.Joined)
 	}
-	d.Objective = report.NaN
+	if plan.Known != nil {
+		least, most := p.named(plan.Lower), p.named(plan.Upper)
+		d.Sample.AtLeast, d.Sample.AtMost = &least, &most
+	}
+	d.Objective, d.Bound = report.NaN, report.Number(p.Sense()*plan.Bound)
 	if plan.Returns == nil {
 		plan.Returns = slices.Repeat([]float64{math.NaN()}, len(p.Returns))
 	}
@@ -339,7 +357,7 @@ func (d *sampledReport) report(p *loaded) *report.Report {
 	heading := p.heading(fmt.Sprintf("plan from %s of each choice, %s, %s", count(d.Sample.Each, "sample"),
 		count(d.Sample.Samples, "step"), how),
 		fmt.Sprintf("seed %d, %.3g s", d.Seed, d.Seconds))
-	t := report.NewTable("", "estimated", "±", "true", "optimum")
+	t := report.NewTable("", "estimated", "at least", "at most", "true", "optimum")
 	best := &exactReport{Objective: report.NaN, Returns: named{}}
 	if d.Exact != nil {
 		best = d.Exact
@@ -350,35 +368,34 @@ func (d *sampledReport) report(p *loaded) *report.Report {
 		}
 		return of()
 	}
+	least, most := d.Sample.AtLeast, d.Sample.AtMost
 	for i, name := range p.Returns {
 		optimum, ok := best.Returns.Of(name)
 		if !ok {
 			optimum = report.NaN
 		}
-		t.Add(name, d.Returns.Values[i], d.Sample.known().Values[i],
-			cell(func() any { return d.True.Returns.Values[i] }), optimum)
+		row := []any{name, d.Returns.Values[i], "–", "–", cell(func() any { return d.True.Returns.Values[i] }), optimum}
+		if least != nil {
+			row[2], row[3] = least.Values[i], most.Values[i]
+		}
+		t.Add(row...)
 	}
 	if p.Task.Cost != nil {
-		t.Add("objective", d.Objective, "", cell(func() any { return d.True.Objective }), best.Objective)
+		t.Add("objective", d.Objective, "", "", cell(func() any { return d.True.Objective }), best.Objective)
 	}
 	if p.Task.Target != nil {
-		t.Add("violation", "", "", cell(func() any { return d.True.Violation }), "")
+		t.Add("violation", "", "", "", cell(func() any { return d.True.Violation }), "")
 	}
-	return &report.Report{Data: d, Sections: []report.Section{heading, t, d.notes()}}
-}
-
-// known bounds by how much the returns of the policy may be off.
-func (s *samplesReport) known() named {
-	if s.Known != nil {
-		return *s.Known
-	}
-	return s.Error
+	return &report.Report{Data: d, Sections: []report.Section{heading, t, d.notes(p)}}
 }
 
 // wider reports whether the returns of the policy are known less well than those of policies with the span that
 // was said.
 func (s *samplesReport) wider() bool {
-	for i, x := range s.known().Values {
+	if s.Known == nil {
+		return false
+	}
+	for i, x := range s.Known.Values {
 		if x > s.Error.Values[i] {
 			return true
 		}
@@ -387,23 +404,17 @@ func (s *samplesReport) wider() bool {
 }
 
 // notes says what the plan promises.
-func (d *sampledReport) notes() report.Note {
+func (d *sampledReport) notes(p *loaded) report.Note {
 	sure := "With probability " + report.Short(1-d.Failure)
-	which, twice, missed, room, note := "", "2 times ±", "2 times ±", "twice ±", report.Note(nil)
+	spanning, note := "", report.Note(nil)
 	if s := &d.Sample; s.Span > 0 {
-		missed, room = "± and the error said before sampling", "twice the error said before sampling"
-		twice = missed
-		which = " with relative values of span " + report.Brief(s.Span) + " at most"
+		spanning = ", with relative values of span " + report.Brief(s.Span) + " at most,"
 		if s.PlanSpan != nil {
-			most := slices.Max(s.PlanSpan.Values)
-			note = append(s.Joined.note(), "The relative values of the policy have a span of "+report.Brief(most)+".")
-			if s.wider() {
-				note[len(note)-1] += " That is more than --span: its returns are known less well than was said before " +
-					"sampling, to within ±."
-			}
-			if s.Joined != nil {
-				twice = "that cost, ± and the error said before sampling"
-			}
+			note = append(s.Joined.note(), "The relative values of the policy have a span of "+
+				report.Brief(slices.Max(s.PlanSpan.Values))+".")
+		}
+		if s.wider() {
+			note = append(note, "That is more than --span: its returns are known less well than was said before sampling.")
 		}
 	}
 	switch {
@@ -414,15 +425,28 @@ func (d *sampledReport) notes() report.Note {
 		return report.Note{"No policy was found that is sure to keep the limits. Take more samples, or leave " +
 			"--strict out."}
 	case d.Status == "infeasible":
-		return report.Note{sure + " no policy" + which +
+		return report.Note{sure + " no policy" + spanning +
 			" keeps the limits: none does even with the limits loosened by what the samples leave open."}
-	case d.Sample.Strict:
-		return append(note, sure+
-			" the policy keeps the limits, and its returns are those estimated to within ±. No policy"+which+
-			" that keeps each limit with room for "+room+" is better by more than what "+twice+
-			" make of the objective.")
 	}
-	return append(note, sure+" the returns of the policy are those estimated to within ±, no policy"+which+
-		" within the limits is better by more than what "+twice+" make of the objective, and the limits are missed "+
-		"by at most "+missed+".")
+	return append(note, d.guarantee(p, sure, spanning))
+}
+
+// guarantee says of a plan within the limits how good it surely is.
+func (d *sampledReport) guarantee(p *loaded, sure, spanning string) string {
+	others, text := "no policy", sure+" the returns of the policy lie between these bounds"
+	limited := p.Task.Target != nil
+	if limited && d.Sample.Strict {
+		text = sure + " the policy keeps the limits, its returns lie between these bounds"
+		others += " that keeps each limit with room for twice the error said before sampling"
+	} else if limited {
+		others += " within the limits"
+	}
+	if p.Task.Cost != nil {
+		text += ", and the objective of " + others + spanning + " is " +
+			map[bool]string{true: "above ", false: "below "}[p.Sense() < 0] + report.Short(d.Bound)
+	}
+	if limited && !d.Sample.Strict {
+		text += ". The policy misses the limits by no more than these bounds say"
+	}
+	return text + "."
 }

@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -34,9 +35,13 @@ type Sampled struct {
 	// model, for all policies together with probability 1 − Confidence.Failure. Of long-run means it does so for
 	// the policies whose relative values have a span of at most Knowledge.Span in the true model.
 	Error []float64
-	// Known bounds it for Policy, whose returns are those of Result within Known. It is Error, but of long-run
-	// means follows from Span. nil without a policy.
-	Known []float64
+	// Known bounds it for Policy, whose returns are those of Result within Known, and so between Lower and Upper,
+	// which are cut to the box of possible returns. It is Error, but of long-run means follows from Span. They are
+	// nil without a policy.
+	Known, Lower, Upper []float64
+	// Bound is a cost that no policy within the limits is below, as surely as Error; of limits that were tightened, no
+	// policy that keeps each with room 2·Σ|n_i|·e_i. It is −Inf without a cost or an optimum.
+	Bound float64
 	// Span are the spans of the relative values of Policy in the estimated model, in ranges of a step, for long-run
 	// means. They are +Inf where it has several recurrent classes.
 	Span []float64
@@ -89,20 +94,49 @@ func PlanSampled(ctx context.Context, env cmdp.Environment, c Config, each int, 
 	}
 	p := &Sampled{Error: e, Samples: s.samples}
 	if c.means() {
-		return p, p.planMeans(ctx, &c, task, kernels[0], strict)
+		err = p.planMeans(ctx, &c, task, kernels[0], strict)
+	} else {
+		err = p.plan(ctx, &c, task, kernels)
 	}
+	if err != nil {
+		return nil, err
+	}
+	p.bound(&c)
+	return p, nil
+}
+
+// plan plans with a horizon or a discount.
+func (p *Sampled) plan(ctx context.Context, c *Config, task cmdp.Task, kernels []cmdp.Kernel) error {
+	var err error
 	p.Model, err = NewModel(c.Shape, c.Endless, kernels)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.Result, err = bestOrNearest(ctx, p.Model, task, exact.Options{})
-	if err != nil {
-		return nil, err
+	if err == nil && p.Policy != nil {
+		p.Known = p.Error
 	}
-	if p.Policy != nil {
-		p.Known = e
+	return err
+}
+
+// bound computes between what the returns of the policy lie, and what the cost of others is not below.
+func (p *Sampled) bound(c *Config) {
+	p.Bound = math.Inf(-1)
+	lower, upper := c.Shape.Totals()
+	if p.Known != nil {
+		p.Lower, p.Upper = lower, upper
+		for i, x := range p.Returns {
+			p.Lower[i], p.Upper[i] = max(p.Lower[i], x-p.Known[i]), min(p.Upper[i], x+p.Known[i])
+		}
 	}
-	return p, nil
+	if p.Status != exact.Optimal || c.Task.Cost == nil {
+		return
+	}
+	room := c.Task.Cost.Lipschitz() * floats.Norm(p.Error, 2)
+	if g, ok := c.Task.Cost.(cost.Affine); ok {
+		room = roomOf(g.Gradient(), p.Error)
+	}
+	p.Bound = max(p.Result.Bound-room, cmdp.LeastCost(c.Shape, c.Task))
 }
 
 // means reports whether long-run means are wanted.
@@ -343,7 +377,7 @@ func movedLimits(sh *cmdp.Shape, task cmdp.Task, e []float64, strict bool) (cmdp
 	}
 	if errors.Is(err, geometry.ErrEmpty) {
 		return moved, fmt.Errorf("baseline: the limits, tightened by what the samples leave open, contradict the "+
-			"ranges of the returns: want more samples of each choice, or relaxed feasibility: %w", err)
+			"ranges of the returns: want more samples of each choice, or relaxed feasibility: %w", geometry.ErrEmpty)
 	}
 	return moved, err
 }

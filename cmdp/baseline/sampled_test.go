@@ -64,11 +64,11 @@ func TestSampledCoin(t *testing.T) {
 			}
 			v := make([]float64, 2)
 			cmdp.NewEvaluator(m).Returns(v, p.Policy)
-			within := math.Abs(v[0]-p.Returns[0]) <= p.Error[0] && math.Abs(v[1]-p.Returns[1]) <= p.Error[1]
+			within := p.Lower[0] <= v[0] && v[0] <= p.Upper[0] && p.Lower[1] <= v[1] && v[1] <= p.Upper[1]
 			if strict {
 				within = within && v[1] <= 0.2+1e-9
 			} else {
-				within = within && -v[0] <= best+2*p.Error[0] && v[1] <= 0.2+2*p.Error[1]
+				within = within && -v[0] <= best+2*p.Error[0] && v[1] <= 0.2+2*p.Error[1] && p.Bound <= best
 			}
 			if within {
 				held++
@@ -86,6 +86,35 @@ func TestSampledCoin(t *testing.T) {
 		if !strict && missed == 0 {
 			t.Errorf("no run breaks the limit: loosened limits have no effect")
 		}
+	}
+}
+
+// TestSampledBounds: without a limit heads come with probability 0.3, and no policy is said to cost more than that is
+// worth but in 5 of 100 runs. Three samples say nothing: the returns are in the box, and so is the bound.
+func TestSampledBounds(t *testing.T) {
+	m, task := sampledCoin(t)
+	task.Target = nil
+	c := Config{Shape: m.Shape(), Task: task,
+		Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 1, Failure: 0.05}}}
+	held := 0
+	for seed := range uint64(200) {
+		p, err := PlanSampled(t.Context(), m, c, 400, false, rand.New(rand.NewPCG(seed, 2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Bound <= -0.3 && p.Bound >= -0.3-2*p.Error[0] {
+			held++
+		}
+	}
+	if held < 190 {
+		t.Errorf("the bound holds in %d of 200 runs", held)
+	}
+	p, err := PlanSampled(t.Context(), m, c, 3, false, rand.New(rand.NewPCG(1, 2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Lower[0] != 0 || p.Upper[0] != 1 || p.Bound != -1 {
+		t.Errorf("three samples: from %g to %g, bound %g: want the box", p.Lower[0], p.Upper[0], p.Bound)
 	}
 }
 
@@ -242,11 +271,11 @@ func TestSampledMeans(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := ev.Returns
-			within := math.Abs(v[0]-p.Returns[0]) <= p.Known[0] && math.Abs(v[1]-p.Returns[1]) <= p.Known[1]
+			within := p.Lower[0] <= v[0] && v[0] <= p.Upper[0] && p.Lower[1] <= v[1] && v[1] <= p.Upper[1]
 			if strict {
 				within = within && v[1] <= 0.75
 			} else {
-				within = within && -v[0] <= two.optimum+2*p.Error[0] && v[1] <= 0.75+2*p.Error[1]
+				within = within && -v[0] <= two.optimum+2*p.Error[0] && v[1] <= 0.75+2*p.Error[1] && p.Bound <= two.optimum
 			}
 			if within {
 				held++
