@@ -100,6 +100,8 @@ func (o *playOptions) length(s *contest.Settings, p *loaded) error {
 		return usage("--episodes: %s has no horizon, and is played in one run without end: want --steps", p.name)
 	case p.Shape() != nil && o.flags.Changed("steps"):
 		return usage("--steps: %s is played in episodes of %s: want --episodes", p.name, count(p.steps(), "step"))
+	case endless && o.steps < 1:
+		return usage("--steps %d: want at least 1", o.steps)
 	case endless:
 		s.Episodes = o.steps
 	}

@@ -202,15 +202,18 @@ func (c *learnCommand) checkpoint(ctx context.Context) (*cmdp.Checkpoint, error)
 	c.learner = was
 	episodes, err := contest.SavedEpisodes(from)
 	if err == nil && given == c.settings.Episodes && episodes < given {
-		what := "bonuses take their logarithmic terms from the new number"
-		if c.learner == "posterior" {
-			what = fmt.Sprintf("so far the past was made good as if there were %d", episodes)
+		what := ": bonuses take their logarithmic terms from the new number"
+		switch c.learner {
+		case "posterior":
+			what = fmt.Sprintf(": so far the past was made good as if there were %d", episodes)
+		case "moma-posterior", "posterior-safe", "psconrl": // nothing that they do depends on it
+			what = ""
 		}
 		of := "episodes"
 		if c.flags.Changed("steps") {
 			of = "steps"
 		}
-		c.say("from %d to %d %s: %s", episodes, given, of, what)
+		c.say("from %d to %d %s%s", episodes, given, of, what)
 	}
 	return from, err
 }
@@ -224,8 +227,12 @@ func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.Task.Cost != nil, p.Task.Target != nil
 	s.Algorithms = []string{c.learner}
 	if p.endless() && slices.Contains([]string{"moma", "moma-posterior", "posterior-safe"}, c.learner) {
-		return usage("--learner %s: it learns by episodes, and %s has none: want posterior, %s", c.learner, p.name,
-			strings.Join(endlessNames, ", "))
+		fit := []string{"posterior"}
+		if p.means() {
+			fit = append(fit, endlessNames...)
+		}
+		return usage("--learner %s: it learns by episodes, and %s has none: want %s", c.learner, p.name,
+			strings.Join(fit, ", "))
 	}
 	if p.isGame() && p.hello == nil && c.resume == "" && !c.flags.Changed("episodes") &&
 		p.Model.Transitions()*p.Model.Horizon() > dearGame {

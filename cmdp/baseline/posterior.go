@@ -30,8 +30,8 @@ func registerPosterior(name string, correct bool, with string) bool {
 		Guarantee: "Bayesian, for the prior, of the half of the blocks that are drawn: mean regret " +
 			"Õ(H√(d S A H / K)); none for a fixed kernel",
 		NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true, Endless: true,
-		EndlessGuarantee: "none proved without episodes; psconrl, which plans for the limits alone and never for " +
-			"what the run owes, has a Bayesian one",
+		EndlessGuarantee: "none proved without episodes; for long-run means psconrl, which plans for the limits " +
+			"alone and never for what the run owes, has a Bayesian one",
 		Published: "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
 	})
 }
