@@ -8,8 +8,6 @@ import (
 
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // Settings choose the parts of a MOMA. The zero value of each field is a default.
@@ -128,7 +126,7 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	m := NewMOMA(counts, planner, dual)
 	m.most = s.Confidence.Episodes
 	if s.pursuesCost(task) {
-		m.least = LeastCost(shape, task)
+		m.least = task.LeastCost(shape)
 		m.greatest = max(m.least, greatestCost(shape, task.Cost))
 	}
 	if s.Planner == "mvp" {
@@ -141,28 +139,6 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 // pursuesCost reports whether the dual update looks at the cost of a task.
 func (s *Settings) pursuesCost(task Task) bool {
 	return task.Cost != nil && (s.Dual == "" || s.Dual == "double")
-}
-
-// LeastCost returns a lower bound of the cost of all returns in the box of possible ones: the least cost, and
-// if the cost is affine that in the target. The task needs a cost. It allocates.
-func LeastCost(shape *Shape, task Task) float64 {
-	lower, upper := shape.Totals()
-	at := make([]float64, shape.dim)
-	affine, ok := task.Cost.(cost.Affine)
-	if !ok {
-		task.Cost.ConjugateSubgradient(at, make([]float64, shape.dim), lower)
-		const rounding = 1e-6 // of a conjugate that is not in closed form
-		return task.Cost.Value(at) - rounding*task.Cost.Lipschitz()*diameter(lower, upper)
-	}
-	gradient := affine.Gradient()
-	least, _ := geometry.LinearRange(gradient, lower, upper)
-	if task.Target != nil {
-		away := make([]float64, shape.dim)
-		floats.AddScaled(away, -1, gradient)
-		task.Target.MaximizeLinear(at, away)
-		least = max(least, floats.Dot(gradient, at))
-	}
-	return least + affine.Offset()
 }
 
 // greatestCost returns an upper bound of the cost of all returns in the box of possible ones: the greatest cost

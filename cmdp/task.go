@@ -198,3 +198,25 @@ func (t Task) Violation(x []float64) float64 {
 	t.Target.Project(p, x)
 	return floats.Distance(p, x, 2)
 }
+
+// LeastCost returns a lower bound of the cost of all returns in the box of possible ones: the least cost, and
+// if the cost is affine that in the target. The task needs a cost. It allocates.
+func (t Task) LeastCost(shape *Shape) float64 {
+	lower, upper := shape.Totals()
+	at := make([]float64, shape.dim)
+	affine, ok := t.Cost.(cost.Affine)
+	if !ok {
+		t.Cost.ConjugateSubgradient(at, make([]float64, shape.dim), lower)
+		const rounding = 1e-6 // of a conjugate that is not in closed form
+		return t.Cost.Value(at) - rounding*t.Cost.Lipschitz()*diameter(lower, upper)
+	}
+	gradient := affine.Gradient()
+	least, _ := geometry.LinearRange(gradient, lower, upper)
+	if t.Target != nil {
+		away := make([]float64, shape.dim)
+		floats.AddScaled(away, -1, gradient)
+		t.Target.MaximizeLinear(at, away)
+		least = max(least, floats.Dot(gradient, at))
+	}
+	return least + affine.Offset()
+}

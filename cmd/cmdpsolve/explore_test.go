@@ -31,8 +31,8 @@ func explorerOf(t *testing.T, text string) *explorer {
 	return e
 }
 
-// TestExploredTails wants the slider of the mean of the worst episodes to reach as far as that mean can, and not only as
-// far as the mean of all.
+// TestExploredTails wants the slider of the mean of the worst episodes to reach as far as that mean can, and not only
+// as far as the mean of all.
 func TestExploredTails(t *testing.T) {
 	const text = "format: cmdp/1\nhorizon: 1\nstates: 1\nstart: 0\nreturns: [x]\ngoal: {maximize: x}\n" +
 		"constraints: [{return: x, %s: 0, cvar: 0.1}]\ntransitions:\n" +

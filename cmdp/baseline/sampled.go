@@ -136,7 +136,7 @@ func (p *Sampled) bound(c *Config) {
 	if g, ok := c.Task.Cost.(cost.Affine); ok {
 		room = roomOf(g.Gradient(), p.Error)
 	}
-	p.Bound = max(p.Result.Bound-room, cmdp.LeastCost(c.Shape, c.Task))
+	p.Bound = max(p.Result.Bound-room, c.Task.LeastCost(c.Shape))
 }
 
 // means reports whether long-run means are wanted.

@@ -275,7 +275,8 @@ func TestSampledMeans(t *testing.T) {
 			if strict {
 				within = within && v[1] <= 0.75
 			} else {
-				within = within && -v[0] <= two.optimum+2*p.Error[0] && v[1] <= 0.75+2*p.Error[1] && p.Bound <= two.optimum
+				within = within && -v[0] <= two.optimum+2*p.Error[0] && v[1] <= 0.75+2*p.Error[1] &&
+					p.Bound <= two.optimum
 			}
 			if within {
 				held++

@@ -117,7 +117,8 @@ func (f *File) closeDirect() error {
 // pending are the files of the process that were neither committed nor discarded.
 var pending sync.Map
 
-// making is held while a file is made that is not yet pending, or a probe that never is, so that DiscardAll misses none.
+// making is held while a file is made that is not yet pending, or a probe that never is, so that DiscardAll misses
+// none.
 var making sync.Mutex
 
 // DiscardAll discards all files of the process that are not complete. A command that ends while others
