@@ -16,22 +16,16 @@ import (
 // returns. A total is infinite where a policy goes on for ever, which is allowed where that
 // is wanted or does not matter; see restrictToProper.
 type infiniteHorizon struct {
-	m           *cmdp.Model
-	k           *cmdp.Kernel
-	workers     int
-	progress    markov.Progress
-	gamma       float64
-	longestRow  int
-	mostActions int
+	policyEvaluator
+	workers    int
+	longestRow int
 	relevance
 
-	reachable   []bool            // by some policy
-	mayRecur    bool              // some policy need not come to rest
-	known       *modelAnalysis    // shared by all pricers of the model
-	graph       markov.Graph      // what is reached, and policies may use
-	parts       *markov.Partition // its strongly connected components
-	visitor     *markov.Visits
-	quotient    *markov.Quotient      // nothing being collapsed; without choices until a direction needs them
+	reachable   []bool                // by some policy
+	mayRecur    bool                  // some policy need not come to rest
+	known       *modelAnalysis        // shared by all pricers of the model
+	graph       markov.Graph          // what is reached, and policies may use
+	parts       *markov.Partition     // its strongly connected components
 	neutralEnds *markov.EndComponents // in which a total return may go on, nil without a cycle
 	solvers     map[string]*markov.LeastTotal
 	chain       *markov.Chain
@@ -41,13 +35,11 @@ type infiniteHorizon struct {
 	usesSweeps bool      // some component is so large that its totals are swept
 	// what costs nothing is found in the graph, as where some component is swept
 	removesZeroCost bool
-	mass            []float64 // room for visits
-	tolerance       float64   // relative error of a bound that is no matter
-	certifies       bool      // bounds are proved all the same
+	tolerance       float64 // relative error of a bound that is no matter
+	certifies       bool    // bounds are proved all the same
 	// the returns of the last policy that was priced, which tell the size of values
-	lastReturns   []float64
-	lastEvaluated *evaluatedPolicy // the last policy that may be the answer, nil if there is none
-	solved        solvedDirections
+	lastReturns []float64
+	solved      solvedDirections
 }
 
 func newInfiniteHorizon(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*infiniteHorizon, error) {
@@ -56,8 +48,8 @@ func newInfiniteHorizon(m *cmdp.Model, workers int, c relevance, tell markov.Pro
 
 // analyseReachable returns the pricer of all that is reached, to which nothing matters.
 func analyseReachable(m *cmdp.Model, workers int, tell markov.Progress) *infiniteHorizon {
-	p := &infiniteHorizon{m: m, k: m.Kernel(0), workers: workers, progress: tell, gamma: m.Discount(),
-		longestRow: markov.LongestRow(m.Kernel(0))}
+	p := &infiniteHorizon{policyEvaluator: policyEvaluator{m: m, k: m.Kernel(0), progress: tell, gamma: m.Discount()},
+		workers: workers, longestRow: markov.LongestRow(m.Kernel(0))}
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
@@ -131,8 +123,6 @@ func (p *infiniteHorizon) pricer(c relevance) (pricer, error) {
 	}
 	return &totalReward{q}, nil
 }
-
-func (p *infiniteHorizon) dim() int { return p.m.Dim() }
 
 func (p *infiniteHorizon) configure(tell markov.Progress, enough float64, proving bool) {
 	p.progress = tell
@@ -527,9 +517,4 @@ func (p *infiniteHorizon) solveRational(z *markov.LeastTotal, dir []float64, val
 	}
 	bound, _ = startValue(p.m, v).Float64()
 	return bound, 2 * roundoff * math.Abs(bound)
-}
-
-// takenChoices appends the choices that a policy takes in state n of the base quotient.
-func (p *infiniteHorizon) takenChoices(dst []markov.WeightedChoice, st *markov.Rule, n int32) []markov.WeightedChoice {
-	return st.Choose(dst, p.k, p.quotient.Origin[n])
 }

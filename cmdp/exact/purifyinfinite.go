@@ -17,7 +17,7 @@ import (
 // come is changed when the pass comes there, see lazyProduct.
 type forwardPurifier struct {
 	*purifier
-	p      *infiniteHorizon
+	p      *policyEvaluator
 	st     *markov.Rule
 	values []float64 // returns to go of each state of the base quotient
 
@@ -38,7 +38,7 @@ type forwardPurifier struct {
 var errSlots = errors.New("exact: too many directions at a time")
 
 // purify takes randomisation out of a policy.
-func (p *infiniteHorizon) purify(ctx context.Context, policy *Policy, f face) error {
+func (p *policyEvaluator) purify(ctx context.Context, policy *Policy, f face) error {
 	if len(policy.steps[0].Mixed) == 0 {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (p *infiniteHorizon) purify(ctx context.Context, policy *Policy, f face) er
 }
 
 // purifyForwards is purify with so many numbers carried for a state. After an error the rule is of no use.
-func (p *infiniteHorizon) purifyForwards(ctx context.Context, st *markov.Rule, f face, width int) error {
+func (p *policyEvaluator) purifyForwards(ctx context.Context, st *markov.Rule, f face, width int) error {
 	f.equalities, f.inequalities = slices.Clone(f.equalities), slices.Clone(f.inequalities)
 	mixed := slices.Collect(maps.Keys(st.Mixed))
 	for j, s := range mixed {

@@ -96,17 +96,6 @@ func (p *infiniteHorizon) recurrentRay(ctx context.Context, q *markov.Quotient, 
 	return pricedPolicy{returns: gain, value: math.Inf(-1), ray: r}, nil
 }
 
-// magnitudes returns the largest magnitude of each return of the choices that a policy takes in state s.
-func (p *infiniteHorizon) magnitudes(st *markov.Rule, s int32) []float64 {
-	out, d := make([]float64, p.dim()), p.dim()
-	for _, t := range p.takenChoices(nil, st, p.quotient.Number[s]) {
-		for i, r := range p.k.ReturnsOf(t.Choice, d) {
-			out[i] = math.Max(out[i], math.Abs(r))
-		}
-	}
-	return out
-}
-
 // uniformInside lets the policy take all choices that stay in the neutral end component of a state,
 // with the same probability.
 func (p *infiniteHorizon) uniformInside(st *markov.Rule, s int32) {

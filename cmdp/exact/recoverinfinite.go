@@ -46,7 +46,7 @@ func (p *infiniteHorizon) recoverPolicy(ctx context.Context, columns []column, w
 		return nil, err
 	}
 	// Steps in a place that is hardly ever visited are not to be rounded away.
-	if face.keepsRandomization || p.alreadyPure(policy, columns, face) {
+	if face.keepsRandomization || alreadyPure(policy, columns, face) {
 		return policy, nil
 	}
 	return policy, p.purify(ctx, policy, face)
@@ -64,7 +64,7 @@ const (
 
 // purificationCost says how long it takes to purify a mixture of policies: for each state in which they differ, its
 // component is looked at once.
-func (p *infiniteHorizon) purificationCost(columns []column) purificationCost {
+func (p *policyEvaluator) purificationCost(columns []column) purificationCost {
 	const passes = 40
 	looks, differ := 0, 0
 	for i, hi := range p.quotient.Component[1:] {
@@ -145,7 +145,7 @@ type choiceVisits struct {
 }
 
 // visitChoices adds up the visits that policies bring to the choices of some states.
-func (p *infiniteHorizon) visitChoices(ctx context.Context, states []int32, parts []weightedRule) (*choiceVisits,
+func (p *policyEvaluator) visitChoices(ctx context.Context, states []int32, parts []weightedRule) (*choiceVisits,
 	error) {
 	slices.Sort(states)
 	out := &choiceVisits{states: slices.Compact(states)}
@@ -197,7 +197,7 @@ func (v *choiceVisits) most() float64 {
 
 // alreadyPure reports whether there is nothing to purify: a policy draws in as few places as the columns that it mixes
 // need, because what the face preserves tells these apart.
-func (p *infiniteHorizon) alreadyPure(policy *Policy, columns []column, f face) bool {
+func alreadyPure(policy *Policy, columns []column, f face) bool {
 	free, n := 0, len(columns)-1
 	for _, probs := range policy.steps[0].Mixed {
 		free--

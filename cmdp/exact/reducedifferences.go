@@ -85,7 +85,7 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 
 // crossover returns the policy that does as the first of two in the last of the states in which they differ, and as
 // the second in the others, so many of them as its weight is; nil if it does not come to rest as they do.
-func (p *infiniteHorizon) crossover(ctx context.Context, columns []column, weights []float64) (*column, error) {
+func (p *policyEvaluator) crossover(ctx context.Context, columns []column, weights []float64) (*column, error) {
 	a, b := columns[0].policy, columns[1].policy
 	var differ []int32
 	for _, s := range p.quotient.Origin {

@@ -5,20 +5,36 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
 
+// A policyEvaluator computes how often stationary policies of a model visit states, and what they return.
+type policyEvaluator struct {
+	m             *cmdp.Model
+	k             *cmdp.Kernel
+	gamma         float64
+	mostActions   int
+	progress      markov.Progress
+	quotient      *markov.Quotient // nothing being collapsed; without choices until a direction needs them
+	visitor       *markov.Visits
+	mass          []float64        // room for visits
+	lastEvaluated *evaluatedPolicy // the last policy that may be the answer, nil if there is none
+}
+
+func (p *policyEvaluator) dim() int { return p.m.Dim() }
+
 // visitsTo returns the visits of a state of the model, 0 for one without choices.
-func (p *infiniteHorizon) visitsTo(x *markov.Occupancy, s int32) float64 {
+func (p *policyEvaluator) visitsTo(x *markov.Occupancy, s int32) float64 {
 	return x.Counts[p.quotient.Number[s]]
 }
 
 // visits computes the numbers of visits from the start, to rounding or, if rough is true, to ten digits. They are good
 // until the next call.
-func (p *infiniteHorizon) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
+func (p *policyEvaluator) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
 	if cap(p.mass) <= int(p.quotient.Rest) {
 		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
 	}
@@ -33,7 +49,7 @@ func (p *infiniteHorizon) visits(ctx context.Context, st *markov.Rule, rough boo
 
 // returns computes the returns of a policy from its visits, to ten digits if rough. What does not end is left out of
 // those that are counted; shown are all of them, nil if they are the same.
-func (p *infiniteHorizon) returns(ctx context.Context, st *markov.Rule,
+func (p *policyEvaluator) returns(ctx context.Context, st *markov.Rule,
 	rough bool) (counted, shown []float64, err error) {
 	x, err := p.visits(ctx, st, rough)
 	if err != nil {
@@ -48,7 +64,7 @@ func (p *infiniteHorizon) returns(ctx context.Context, st *markov.Rule,
 }
 
 // sumReturns adds up the returns of the visits, except where the policy goes on for ever.
-func (p *infiniteHorizon) sumReturns(st *markov.Rule, x *markov.Occupancy) []float64 {
+func (p *policyEvaluator) sumReturns(st *markov.Rule, x *markov.Occupancy) []float64 {
 	d := p.dim()
 	total, part := make([]float64, d), make([]float64, d)
 	skip := make(map[int32]bool, len(x.Recurrent))
@@ -69,7 +85,7 @@ func (p *infiniteHorizon) sumReturns(st *markov.Rule, x *markov.Occupancy) []flo
 }
 
 // addReturns adds x times the returns that a policy has in a step from state s.
-func (p *infiniteHorizon) addReturns(dst []float64, x float64, st *markov.Rule, s int32) {
+func (p *policyEvaluator) addReturns(dst []float64, x float64, st *markov.Rule, s int32) {
 	d, first := p.dim(), int(p.k.First[s])
 	if probs, ok := st.Mixed[s]; ok {
 		for a, y := range probs {
@@ -83,7 +99,7 @@ func (p *infiniteHorizon) addReturns(dst []float64, x float64, st *markov.Rule, 
 
 // evaluate sums returns over visits. A return that does not end is infinite, or NaN where it goes up and
 // down.
-func (p *infiniteHorizon) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
+func (p *policyEvaluator) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	st := &policy.steps[0]
 	if e := p.lastEvaluated; e != nil && len(st.Mixed) == 0 && e.actions.Equal(&st.Actions) {
 		return slices.Clone(e.returns), nil
@@ -102,7 +118,7 @@ type evaluatedPolicy struct {
 }
 
 // addEndless adds to the returns v of a policy what it returns for ever.
-func (p *infiniteHorizon) addEndless(v []float64, st *markov.Rule, x *markov.Occupancy) []float64 {
+func (p *policyEvaluator) addEndless(v []float64, st *markov.Rule, x *markov.Occupancy) []float64 {
 	once := make([]float64, len(v))
 	for _, s := range x.Recurrent {
 		if p.visitsTo(x, s) > 0 {
@@ -116,4 +132,20 @@ func (p *infiniteHorizon) addEndless(v []float64, st *markov.Rule, x *markov.Occ
 		}
 	}
 	return v
+}
+
+// takenChoices appends the choices that a policy takes in state n of the base quotient.
+func (p *policyEvaluator) takenChoices(dst []markov.WeightedChoice, st *markov.Rule, n int32) []markov.WeightedChoice {
+	return st.Choose(dst, p.k, p.quotient.Origin[n])
+}
+
+// magnitudes returns the largest magnitude of each return of the choices that a policy takes in state s.
+func (p *policyEvaluator) magnitudes(st *markov.Rule, s int32) []float64 {
+	out, d := make([]float64, p.dim()), p.dim()
+	for _, t := range p.takenChoices(nil, st, p.quotient.Number[s]) {
+		for i, r := range p.k.ReturnsOf(t.Choice, d) {
+			out[i] = math.Max(out[i], math.Abs(r))
+		}
+	}
+	return out
 }
