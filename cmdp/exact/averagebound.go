@@ -17,6 +17,7 @@ func (p *averageReward) bound(means, totals []float64, w *transient) (value, mar
 		return value, math.Inf(1)
 	}
 	collects := floats.Norm(totals, 1) > 0
+	low := &lowerValues{p: p.infiniteHorizon, dir: totals, v: v}
 	for s, x := range v {
 		if !p.graph.In[s] {
 			continue
@@ -31,7 +32,7 @@ func (p *averageReward) bound(means, totals []float64, w *transient) (value, mar
 			inside := p.ends.Inside[c]
 			if !inside || collects { // else v is the same everywhere
 				up, weight, error := p.residual(totals, v, s, c)
-				if up < error && weight > 0 && !p.holdsExactly(totals, v, nil, s, c) {
+				if up < error && weight > 0 && !low.holdsExactly(s, c) {
 					return value, math.Inf(1)
 				}
 			}

@@ -430,7 +430,7 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 			}
 		case proved:
 			p.mass = p.liftValues(p.mass, z) // nobody needs visits any more
-			value, margin = p.lowerBound(dir, p.mass, nil)
+			value, margin = (&lowerValues{p, dir, p.mass, nil}).bound(z.Quotient)
 		default:
 			value, margin = p.solverBound(z)
 		}
@@ -501,7 +501,7 @@ func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 	}
 	value, margin = math.Inf(-1), math.Inf(1)
 	if endless == nil {
-		value, margin = p.lowerBound(dir, rough, p.liftValues(nil, z))
+		value, margin = (&lowerValues{p, dir, rough, p.liftValues(nil, z)}).bound(z.Quotient)
 	}
 	for n, x := range v {
 		z.Values[n] += x

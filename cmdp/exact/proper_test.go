@@ -391,7 +391,8 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 		holds bool
 	}{{[]float64{0, 0}, true}, {[]float64{-1, 0}, true}, {[]float64{5, 0}, false}, {[]float64{6, 0}, false},
 		{[]float64{0, 1}, false}} {
-		if _, margin := p.lowerBound([]float64{1}, test.v, nil); math.IsInf(margin, 1) == test.holds {
+		low := &lowerValues{p: p, dir: []float64{1}, v: test.v}
+		if _, margin := low.bound(p.solverFor(low.dir).Quotient); math.IsInf(margin, 1) == test.holds {
 			t.Errorf("values %v: margin %g", test.v, margin)
 		}
 	}

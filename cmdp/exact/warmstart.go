@@ -152,7 +152,7 @@ func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir 
 	out.value, out.margin = p.solverBound(z)
 	if proved {
 		p.mass = p.liftValues(p.mass, z)
-		out.value, out.margin = p.lowerBound(dir, p.mass, nil)
+		out.value, out.margin = (&lowerValues{p, dir, p.mass, nil}).bound(z.Quotient)
 	}
 	return out, nil
 }
