@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"cmdpsolve/oracle/lp"
 
@@ -227,6 +228,50 @@ func (s *columnGeneration) phase1() (Verdict, error) {
 	}
 	s.updateIncumbent()
 	return Undecided, nil
+}
+
+// farkasPricing asks for the policy that goes farthest in the direction where the
+// mixture misses the target. If even that one misses it, by more than rounding
+// explains and as an independent value iteration confirms, the direction refutes
+// the task.
+func (s *columnGeneration) farkasPricing() (added bool, err error) {
+	p, added, err := s.farkasPricingAt(s.master.nu)
+	if err != nil || added || s.farkas.certificate != nil || p.ray == nil && !math.IsInf(p.margin, 1) {
+		return added, err
+	}
+	level := p.cancellingGains
+	if p.ray != nil {
+		level = append(level, p.returns)
+	}
+	for raise := leastPerturbation; raise < mostPerturbation && !added && s.farkas.certificate == nil &&
+		err == nil; raise *= 10 {
+		_, added, err = s.farkasPricingAt(s.master.perturbed(s.master.nu, level, raise))
+	}
+	return added, err
+}
+
+// farkasPricingAt is farkasPricing for given multipliers of the rows.
+func (s *columnGeneration) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err error) {
+	nu = s.master.withoutCancelling(make([]float64, len(s.lower)), nu)
+	psi, support := s.master.psi(nu)
+	p, added, err = s.price(psi, 0.1*s.master.u)
+	if err != nil {
+		return p, false, err
+	}
+	if p.value-support > p.margin+s.master.supportMargin(nu, nil, s.lower, s.upper) {
+		if s.traits.uncertified {
+			s.farkas.certificate, s.farkas.nu = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
+			return p, added, nil
+		}
+		c, err := s.certify(psi)
+		if err != nil {
+			return p, false, err
+		}
+		if c.proves() {
+			s.farkas.certificate, s.farkas.nu = c, slices.Clone(nu)
+		}
+	}
+	return p, added, nil
 }
 
 // phase2 is the second phase, see closeGap. A target that is only touched may turn out
