@@ -25,6 +25,14 @@ type Limited interface {
 	MostEpisodes() int
 }
 
+// MostEpisodes returns that of a learner, 0 if it is not [Limited].
+func MostEpisodes(l Learner) int {
+	if limited, ok := l.(Limited); ok {
+		return limited.MostEpisodes()
+	}
+	return 0
+}
+
 // MOMA is the multi-objective meta-algorithm (Algorithm 1 of Yu, Tian, Zhang,
 // Sra 2021): plan optimistically in the direction θ, play, count, turn θ. It can be saved if
 // its dual update can, and restored into a learner made of the same parts.

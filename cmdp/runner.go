@@ -53,9 +53,7 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 	if f, ok := env.(Fallible); ok {
 		r.failure = f.Err
 	}
-	if l, ok := learner.(Limited); ok {
-		r.most = l.MostEpisodes()
-	}
+	r.most = MostEpisodes(learner)
 	r.sum = make([]float64, sh.dim)
 	if evaluator != nil {
 		r.expected = make([]float64, sh.dim)

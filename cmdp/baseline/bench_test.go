@@ -124,7 +124,7 @@ func benchmarkProgram(b *testing.B, l *lpLearner) {
 		}
 	}
 	if l.anew {
-		l.refresh()
+		l.sweep.rebuild()
 	}
 	b.Run("columns", func(b *testing.B) { solve(b, warm) })
 	b.Run("cold", func(b *testing.B) { solve(b, exact.Warm{}) })

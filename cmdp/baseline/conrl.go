@@ -40,6 +40,13 @@ type conRLBonus struct {
 	root  float64 // H·√(2 ln(…)) of this episode
 }
 
+// newConRLSweep returns value iteration on the frequencies, and the bonus for so many means.
+func newConRLSweep(core *core, means int) (*sweep, *conRLBonus) {
+	sw, bonus := newSweep(core.estimate, kernelSelf, nil), &conRLBonus{core: core, means: float64(means)}
+	sw.episode = bonus.next
+	return sw, bonus
+}
+
 func (b *conRLBonus) next() {
 	k := float64(b.state.Episodes + 1)
 	union := 8 * float64(max(1, b.slots())) * b.means * k * k / b.p
@@ -86,9 +93,9 @@ func newConRL(c Config) (cmdp.Learner, error) {
 }
 
 func newConRLProgram(core *core, lazy bool) *lpLearner {
-	bonus := &conRLBonus{core: core, means: float64(core.signals)}
-	l := &lpLearner{core: core, lazy: lazy, anew: core.scale.Mode != cmdp.Published, prepare: bonus.next}
-	l.ready(kernelSelf, nil, bonus.lower)
+	sw, bonus := newConRLSweep(core, core.signals)
+	l := &lpLearner{core: core, lazy: lazy, anew: core.scale.Mode != cmdp.Published}
+	l.ready(sw, bonus.lower)
 	return l
 }
 
@@ -108,9 +115,9 @@ func newConRLLagrangian(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	bonus := &conRLBonus{core: core, means: float64(core.signals)}
-	l := newLagrangian(core, newSweep(core.estimate, kernelSelf, nil), bonus.lower)
-	l.turns, l.prepare, l.rate = lagrangianSteps, bonus.next, c.Tuning.MultiplierStep
+	sw, bonus := newConRLSweep(core, core.signals)
+	l := newLagrangian(core, sw, bonus.lower)
+	l.turns, l.rate = lagrangianSteps, c.Tuning.MultiplierStep
 	if l.rate == 0 {
 		l.rate = DefaultMultiplierStep
 	}

@@ -35,12 +35,11 @@ func newConRLConvex(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	bonus := &conRLBonus{core: core, means: float64(c.Shape.Dim())}
-	l := &lpLearner{core: core, lazy: c.Lazy, anew: true, prepare: bonus.next,
-		sweep: newSweep(core.estimate, kernelSelf, nil)}
+	sw, bonus := newConRLSweep(core, c.Shape.Dim())
+	l := &lpLearner{core: core, lazy: c.Lazy, anew: true}
 	lower, upper := c.Shape.Totals()
-	points := &widened{sweep: l.sweep, weight: make([]float64, core.signals)}
-	l.readyFor(exact.NewMixer(points, c.Task, lower, upper), func(dst []float64, _ int, r *row, mean []float64) {
+	points := &widened{sweep: sw, weight: make([]float64, core.signals)}
+	l.readyFor(sw, exact.NewMixer(points, c.Task, lower, upper), func(dst []float64, _ int, r *row, mean []float64) {
 		copy(dst, mean)
 		dst[len(dst)-1] = bonus.of(r)
 	})

@@ -52,7 +52,7 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 	if c.Tuning.ObjectiveBonus != nil {
 		explore = *c.Tuning.ObjectiveBonus
 	}
-	l.ready(kernelBox, radius, func(dst []float64, _ int, r *row, mean []float64) {
+	l.ready(newSweep(l.estimate, kernelBox, radius), func(dst []float64, _ int, r *row, mean []float64) {
 		b, m := total(r, l.states, radius), 0.0
 		if c.Returns == nil {
 			m = means(r.visits)

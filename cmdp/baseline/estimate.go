@@ -194,6 +194,8 @@ type signalTable struct {
 	signal []float64 // slots×signals
 	rested []float64 // H×signals: what a rest adds
 	set    setSignals
+	// episode, if not nil, is told that all signals are set anew for the coming episode.
+	episode func()
 }
 
 // A setSignals sets dst to the signals of a slot of step h, from the row and the mean signals of its choice.
@@ -218,6 +220,9 @@ func (t *signalTable) refresh(h, c int) {
 
 // rebuild sets the signals of all slots.
 func (t *signalTable) rebuild() {
+	if t.episode != nil {
+		t.episode()
+	}
 	for h := range t.horizon {
 		for c := range t.shape.StepChoices(h) {
 			t.refresh(h, c)

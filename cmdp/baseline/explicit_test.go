@@ -13,7 +13,7 @@ import (
 // H·S²·A.
 func (l *lpLearner) ExplicitProgram() *lp.Problem {
 	if l.anew {
-		l.refresh()
+		l.sweep.rebuild()
 	}
 	var limits []cmdp.Constraint
 	for i, b := range l.limit {
@@ -26,7 +26,7 @@ func (l *lpLearner) ExplicitProgram() *lp.Problem {
 // is feasible.
 func (l *lpLearner) ProgramValue() (value float64, feasible bool, err error) {
 	if l.anew {
-		l.refresh()
+		l.sweep.rebuild()
 	}
 	feasible, err = l.program.Solve(context.Background())
 	return l.program.Value, feasible, err

@@ -61,7 +61,7 @@ func newFHA(c Config) (cmdp.Learner, error) {
 	radius, means := core.efroniRadii(
 		func(_, visits float64) float64 { return 0.1 * l.scale.Multiplier() / math.Sqrt(max(1, visits)) },
 		func(float64) float64 { return 0 })
-	l.ready(kernelBox, radius, core.lowered(means))
+	l.ready(newSweep(l.estimate, kernelBox, radius), core.lowered(means))
 	l.x = fhaState{At: -1}
 	l.Keep(&l.x)
 	l.Then(func() error { l.place(); return nil })

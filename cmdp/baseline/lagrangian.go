@@ -22,8 +22,6 @@ type lagrangian struct {
 	// turns is the number of steps in an episode, whose policy is best for the mean of their
 	// multipliers. 0 stands for one step, whose own policy is played.
 	turns int
-	// prepare, if not nil, is called before an episode is planned, and all signals are set anew.
-	prepare func()
 }
 
 // newLagrangian returns a lagrangian without a rate, whose multipliers are 0. signals sets the signals of a
@@ -34,21 +32,14 @@ func newLagrangian(core *core, sw *sweep, signals setSignals) *lagrangian {
 	sw.set = signals
 	l.replan = l.plan
 	l.Keep(&l.lambda)
-	l.Then(func() error { l.refresh(); return nil })
+	l.Then(func() error { sw.rebuild(); return nil })
 	return l
-}
-
-func (l *lagrangian) refresh() {
-	if l.prepare != nil {
-		l.prepare()
-	}
-	l.sweep.rebuild()
 }
 
 // plan plans, and moves the multipliers.
 func (l *lagrangian) plan() {
-	if l.prepare != nil {
-		l.refresh()
+	if l.sweep.episode != nil {
+		l.sweep.rebuild()
 	}
 	mean := make([]float64, len(l.lambda))
 	for range max(1, l.turns) {
@@ -80,7 +71,7 @@ func (l *lagrangian) price(lambda []float64) {
 
 // Observe takes an episode.
 func (l *lagrangian) Observe(tr *cmdp.Trajectory) {
-	if touched := l.observe(tr); l.prepare == nil {
+	if touched := l.observe(tr); l.sweep.episode == nil {
 		l.sweep.update(touched)
 	}
 }

@@ -31,7 +31,7 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy || core.scale.Mode == cmdp.Published}
 	radius, means := core.efroniRadii(plainRadii(core.scale.Multiplier()))
-	l.ready(kernelBox, radius, core.lowered(means))
+	l.ready(newSweep(l.estimate, kernelBox, radius), core.lowered(means))
 	return l, nil
 }
 

@@ -27,7 +27,7 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 	l := &lpLearner{core: core, lazy: c.Lazy}
 	bonus := core.efroniBonus(core.efroniRadii(plainRadii(0.01 * core.scale.Multiplier())))
 	capped := l.scale.Mode == cmdp.Practice || l.scale.Mode == cmdp.Off
-	l.ready(kernelUniform, nil, func(dst []float64, h int, r *row, mean []float64) {
+	l.ready(newSweep(l.estimate, kernelUniform, nil), func(dst []float64, h int, r *row, mean []float64) {
 		b := bonus(r)
 		if capped {
 			b = min(b, float64(l.horizon-h))

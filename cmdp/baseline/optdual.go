@@ -34,6 +34,6 @@ func newOptDual(c Config) (cmdp.Learner, error) {
 		h := float64(l.horizon)
 		l.rate = h / room / (h * math.Sqrt(n*l.k))
 	}
-	l.refresh()
+	l.sweep.rebuild()
 	return l, nil
 }

@@ -49,7 +49,7 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 	}
 	h := float64(l.horizon)
 	once := 1 + float64(l.states)*h
-	l.ready(kernelUniform, nil, optPessSignals(l.core, -once-4*h*once/safe.room, once))
+	l.ready(newSweep(l.estimate, kernelUniform, nil), optPessSignals(l.core, -once-4*h*once/safe.room, once))
 	if len(l.limit) == 0 {
 		return l, nil
 	}
@@ -112,6 +112,6 @@ func newOptPessPrimalDual(c Config) (cmdp.Learner, error) {
 		tightening := core.scale.Multiplier() * 5 * h * h * math.Sqrt(s*s*slots/h) * (log + 1) / math.Sqrt(k*log) // ε_k
 		return max(0, value) + tightening - limit
 	}
-	l.refresh()
+	l.sweep.rebuild()
 	return l, nil
 }

@@ -16,8 +16,6 @@ type lpLearner struct {
 	lazy    bool
 	// anew says that signals depend on the episode and have to be set for all slots.
 	anew bool
-	// prepare, if not nil, is called before signals are set.
-	prepare func()
 	// gate, if not nil, says before planning whether to play the fallback instead.
 	gate func() bool
 	// fallback is played where the program has no solution or the gate says so; nil
@@ -28,31 +26,22 @@ type lpLearner struct {
 
 // ready makes the linear program of the least signal 0 with the others within their limits.
 // signals sets the signals of a slot, as in [signalTable].
-func (l *lpLearner) ready(rule kernelRule, radius transitionRadius,
-	signals setSignals) {
+func (l *lpLearner) ready(sw *sweep, signals setSignals) {
 	n := l.signals
 	var rows []cmdp.Constraint
 	for i, b := range l.limit {
 		rows = append(rows, cmdp.Constraint{Normal: unitVector(n, i+1), Offset: b})
 	}
-	l.sweep = newSweep(l.estimate, rule, radius)
-	l.readyFor(exact.NewLinearMixer(l.sweep, unitVector(n, 0), rows), signals)
+	l.readyFor(sw, exact.NewLinearMixer(sw, unitVector(n, 0), rows), signals)
 }
 
 // readyFor is ready for another program over the points of the sweep.
-func (l *lpLearner) readyFor(program *exact.Mixer, signals setSignals) {
-	l.program, l.sweep.set, l.replan = program, signals, l.plan
-	l.refresh()
+func (l *lpLearner) readyFor(sw *sweep, program *exact.Mixer, signals setSignals) {
+	sw.set = signals
+	sw.rebuild()
+	l.sweep, l.program, l.replan = sw, program, l.plan
 	l.Keep(&l.program.Warm, &l.retreats)
-	l.Then(func() error { l.refresh(); return nil })
-}
-
-// refresh sets the signals, and boxes, of all slots.
-func (l *lpLearner) refresh() {
-	if l.prepare != nil {
-		l.prepare()
-	}
-	l.sweep.rebuild()
+	l.Then(func() error { sw.rebuild(); return nil })
 }
 
 // Policy plans, and returns the policy of the next episode.
@@ -71,7 +60,7 @@ func (l *lpLearner) plan() {
 		return
 	}
 	if l.anew {
-		l.refresh()
+		l.sweep.rebuild()
 	}
 	before := l.sweep.calls
 	feasible, err := l.program.Solve(context.Background())

@@ -115,12 +115,7 @@ func (r *Recorder) Observe(tr *cmdp.Trajectory) {
 }
 
 // MostEpisodes returns that of the learner, see [cmdp.Limited].
-func (r *Recorder) MostEpisodes() int {
-	if l, ok := r.learner.(cmdp.Limited); ok {
-		return l.MostEpisodes()
-	}
-	return 0
-}
+func (r *Recorder) MostEpisodes() int { return cmdp.MostEpisodes(r.learner) }
 
 // Learner returns the learner that is measured.
 func (r *Recorder) Learner() cmdp.Learner { return r.learner }

@@ -61,18 +61,8 @@ func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
 	case q.Remembers():
 		return errors.New("changing: limits on whole episodes need returns that stay")
 	}
-	for _, asked := range []struct {
-		name  string
-		given bool
-	}{
-		{"rho model", c.Rho.Rule == cmdp.PenaltyModel}, {"slater auto", c.Slater == "auto"},
-		{"safe-policy " + c.Safe, c.Safe != "none"},
-		{"null-policy " + c.Null, c.Null != "none"}, {"log", c.Log != ""}, {"expected", c.Expected},
-		{"mixture", opts.Mixture},
-	} {
-		if asked.given {
-			return fmt.Errorf("%s: this is about returns that stay, and here they change", asked.name)
-		}
+	if asked := c.asks("rho", "slater", "safe-policy", "null-policy", "log", "expected", "mixture"); asked != "" {
+		return fmt.Errorf("%s: this is about returns that stay, and here they change", asked)
 	}
 	c.schedule = cmdp.ReturnSchedule{}
 	if c.Changing == adversary {

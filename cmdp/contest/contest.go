@@ -143,7 +143,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	q := c.Query
 	c.shape = q.Shape()
 	if c.shape == nil {
-		if err := c.prepareEndless(opts); err != nil {
+		if err := c.prepareEndless(); err != nil {
 			return fmt.Errorf("%s: %w", opts.Name, err)
 		}
 	}
@@ -231,29 +231,34 @@ func (c *Contest) configure(ctx context.Context) error {
 
 // modelless refuses what only a model can do.
 func (c *Contest) modelless(name string) error {
-	switch asked := func(option string) error {
-		return fmt.Errorf("%s: %s: this is computed from the model, and a simulator has none", name, option)
-	}; {
+	asked := c.asks("returns", "expected", "rho", "support", "slater", "safe-policy", "null-policy")
+	switch {
 	case c.measured:
 		return fmt.Errorf("%s: regret and the like are measured against the model, and a simulator has none", name)
-	case c.Returns == "known":
-		return asked("returns known")
-	case c.Expected:
-		return asked("expected")
-	case c.Rho.Rule == cmdp.PenaltyModel:
-		return asked("rho model")
-	case c.Support == "auto":
-		return asked("support auto")
-	case c.Slater == "auto":
-		return asked("slater auto")
-	case c.Safe != "none":
-		return asked("safe-policy " + c.Safe)
-	case c.Null != "none":
-		return asked("null-policy " + c.Null)
+	case asked != "":
+		return fmt.Errorf("%s: %s: this is computed from the model, and a simulator has none", name, asked)
 	case c.Log != "":
 		return fmt.Errorf("%s: log %s: a log names states and actions as a problem file does, and a simulator has no names", name, c.Log)
 	}
 	return nil
+}
+
+// asks returns the first of some settings that asks for more than to play, with its value, or "" if none does.
+func (c *Contest) asks(names ...string) string {
+	for _, of := range []struct {
+		name, value string
+		given       bool
+	}{
+		{"returns", "known", c.Returns == "known"}, {"pool", "", c.Pool}, {"expected", "", c.Expected},
+		{"rho", "model", c.Rho.Rule == cmdp.PenaltyModel}, {"support", "auto", c.Support == "auto"},
+		{"slater", "auto", c.Slater == "auto"}, {"safe-policy", c.Safe, c.Safe != "none"},
+		{"null-policy", c.Null, c.Null != "none"}, {"log", "", c.Log != ""}, {"mixture", "", c.mixture},
+	} {
+		if of.given && slices.Contains(names, of.name) {
+			return strings.TrimSpace(of.name + " " + of.value)
+		}
+	}
+	return ""
 }
 
 // writeSimulated writes what identifies a simulator and what is wanted of it.

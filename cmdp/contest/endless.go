@@ -13,7 +13,7 @@ import (
 func (c *Contest) Endless() bool { return c.endless != nil }
 
 // prepareEndless makes the environment of a problem without a horizon.
-func (c *Contest) prepareEndless(opts Options) error {
+func (c *Contest) prepareEndless() error {
 	m := c.Query.Model
 	switch {
 	case !m.Average() && m.Means():
@@ -27,17 +27,8 @@ func (c *Contest) prepareEndless(opts Options) error {
 			return err
 		}
 	}
-	for _, asked := range []struct {
-		name  string
-		given bool
-	}{
-		{"pool", c.Pool}, {"slater auto", c.Slater == "auto"}, {"safe-policy " + c.Safe, c.Safe != "none"},
-		{"null-policy " + c.Null, c.Null != "none"},
-		{"expected", c.Expected}, {"mixture", opts.Mixture},
-	} {
-		if asked.given {
-			return fmt.Errorf("%s: this is about episodes, and the problem has none", asked.name)
-		}
+	if asked := c.asks("pool", "slater", "safe-policy", "null-policy", "expected", "mixture"); asked != "" {
+		return fmt.Errorf("%s: this is about episodes, and the problem has none", asked)
 	}
 	if c.Steps > 0 {
 		c.Episodes = c.Steps

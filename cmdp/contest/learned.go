@@ -156,9 +156,4 @@ func (c *actionCounter) Observe(tr *cmdp.Trajectory) {
 }
 
 // MostEpisodes returns that of the learner, see [cmdp.Limited].
-func (c *actionCounter) MostEpisodes() int {
-	if l, ok := c.Learner.(cmdp.Limited); ok {
-		return l.MostEpisodes()
-	}
-	return 0
-}
+func (c *actionCounter) MostEpisodes() int { return cmdp.MostEpisodes(c.Learner) }
