@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -179,40 +180,23 @@ func (r *course) follow(m *cmdp.Model, plan *exact.Policy) {
 // reachedBy returns the states that a stationary policy reaches in m.
 func reachedBy(m *cmdp.Model, policy cmdp.Policy) []bool {
 	k := m.Kernel(0)
-	reached := make([]bool, m.States())
-	var stack []int
-	visit := func(s int) {
-		if !reached[s] {
-			reached[s] = true
-			stack = append(stack, s)
-		}
-	}
-	for _, st := range m.StartStates() {
-		visit(st.State)
-	}
-	var probs []float64
-	for len(stack) > 0 {
-		s := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		first, end := int(k.First[s]), int(k.First[s+1])
+	taken := &markov.Graph{Kernel: k, Allowed: make([]bool, k.Choices())}
+	for s := range m.States() {
+		first, end := k.First[s], k.First[s+1]
 		if first == end {
 			continue
 		}
-		probs = append(probs[:0], make([]float64, end-first)...)
+		probs := make([]float64, end-first)
 		policy.Distribution(probs, 0, s)
 		for a, p := range probs {
-			if p == 0 {
-				continue
-			}
-			next, prob := k.Row(first + a)
-			for e, to := range next {
-				if prob[e] > 0 {
-					visit(int(to))
-				}
-			}
+			taken.Allowed[int(first)+a] = p > 0
 		}
 	}
-	return reached
+	var start []int32
+	for _, st := range m.StartStates() {
+		start = append(start, int32(st.State))
+	}
+	return taken.Reachable(start)
 }
 
 // planEndless solves a task on a model of an endless run. Where a mixture of policies is best, since not all states

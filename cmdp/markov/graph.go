@@ -189,24 +189,25 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 }
 
 // Reachable reports of each state whether it can be reached from one of the given states, by whatever choices.
-func Reachable(k *cmdp.Kernel, from []int32) []bool {
-	met := make([]bool, len(k.First)-1)
-	queue := append([]int32(nil), from...)
+func Reachable(k *cmdp.Kernel, from []int32) []bool { return (&Graph{Kernel: k}).Reachable(from) }
+
+// Reachable reports of each state whether it can be reached from one of the given states.
+func (g *Graph) Reachable(from []int32) []bool {
+	met := make([]bool, g.States())
+	var queue []int32
+	visit := func(s int32) {
+		if !met[s] {
+			met[s] = true
+			queue = append(queue, s)
+		}
+	}
 	for _, s := range from {
-		met[s] = true
+		visit(s)
 	}
 	for len(queue) > 0 {
 		s := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		for c := k.First[s]; c < k.First[s+1]; c++ {
-			next, prob := k.Row(int(c))
-			for j, n := range next {
-				if prob[j] > 0 && !met[n] {
-					met[n] = true
-					queue = append(queue, n)
-				}
-			}
-		}
+		g.each(s, visit)
 	}
 	return met
 }
