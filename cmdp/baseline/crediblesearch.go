@@ -7,7 +7,6 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -19,15 +18,12 @@ import (
 func (p *crediblePlanner) try(t float64) (*tried, error) {
 	task := cmdp.Task{Cost: p.task.Cost, Target: p.task.Target}
 	if t > 0 {
-		var a [][]float64
-		var b []float64
-		for i, r := range p.rows {
-			a, b = append(a, r.Normal), append(b, r.Offset-t*p.scale[i])
+		var err error
+		rows := slices.Clone(p.rows)
+		for i := range rows {
+			rows[i].Offset -= t * p.scale[i]
 		}
-		set, err := geometry.NewPolyhedron(a, b)
-		if err == nil {
-			task.Target, err = geometry.Restrict(set, p.box)
-		}
+		task.Target, err = boxWithin(rows, p.box)
 		if errors.Is(err, geometry.ErrEmpty) {
 			return nil, nil
 		} else if err != nil {
@@ -111,14 +107,13 @@ func (p *crediblePlanner) measure(policy cmdp.Policy) {
 // roomiest returns the policy that keeps all limits by as many standard deviations as
 // possible, and their number.
 func (p *crediblePlanner) roomiest() (*tried, error) {
-	var gradients [][]float64
-	var offsets []float64
-	for i, r := range p.rows {
-		n := slices.Clone(r.Normal)
-		floats.Scale(1/p.scale[i], n)
-		gradients, offsets = append(gradients, n), append(offsets, -r.Offset/p.scale[i])
+	rows := slices.Clone(p.rows)
+	for i := range rows {
+		rows[i].Normal = slices.Clone(rows[i].Normal)
+		floats.Scale(1/p.scale[i], rows[i].Normal)
+		rows[i].Offset /= p.scale[i]
 	}
-	worst, err := cost.NewMaxAffine(gradients, offsets, p.box)
+	worst, err := worstExcess(rows, p.box)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -28,12 +27,7 @@ func KnowledgeOf(ctx context.Context, m *cmdp.Model, task cmdp.Task) (Knowledge,
 	if err != nil {
 		return Knowledge{}, err
 	}
-	var gradients [][]float64
-	var offsets []float64
-	for _, r := range linear.Rows {
-		gradients, offsets = append(gradients, r.Normal), append(offsets, -r.Offset)
-	}
-	worst, err := cost.NewMaxAffine(gradients, offsets, box)
+	worst, err := worstExcess(linear.Rows, box)
 	if err != nil {
 		return Knowledge{}, err
 	}

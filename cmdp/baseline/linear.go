@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -23,6 +24,33 @@ func unitVector(n, i int) []float64 {
 	e := make([]float64, n)
 	e[i] = 1
 	return e
+}
+
+// boxWithin returns what half-spaces leave of a box. It is an error, wrapping [geometry.ErrEmpty], if that is nothing.
+func boxWithin(rows []cmdp.Constraint, box *geometry.Box) (geometry.Compact, error) {
+	if len(rows) == 0 {
+		return box.Bounded()
+	}
+	var normals [][]float64
+	var offsets []float64
+	for _, r := range rows {
+		normals, offsets = append(normals, r.Normal), append(offsets, r.Offset)
+	}
+	set, err := geometry.NewPolyhedron(normals, offsets)
+	if err != nil {
+		return nil, err
+	}
+	return geometry.Restrict(set, box)
+}
+
+// worstExcess returns the largest excess over half-spaces as a cost over a box.
+func worstExcess(rows []cmdp.Constraint, box *geometry.Box) (cost.Cost, error) {
+	var gradients [][]float64
+	var offsets []float64
+	for _, r := range rows {
+		gradients, offsets = append(gradients, r.Normal), append(offsets, -r.Offset)
+	}
+	return cost.NewMaxAffine(gradients, offsets, box)
 }
 
 // LinearForm derives the linear form of a task in an environment of the given shape: the

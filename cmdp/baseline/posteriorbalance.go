@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -85,8 +86,8 @@ func (b *balance) task(goal cost.Cost, total []float64, k, m float64, free *exac
 	if free.Status == exact.Infeasible {
 		loose = free.Violation*(1+1e-6) + 2*free.Tolerance
 	}
-	var allowed []geometry.Set
-	for _, c := range b.limits {
+	allowed := slices.Clone(b.limits)
+	for i, c := range b.limits {
 		unit, spent := b.regret/b.violation, floats.Dot(c.Normal, past)
 		normal := make([]float64, d)
 		floats.AddScaled(normal, unit*factor, c.Normal)
@@ -96,22 +97,14 @@ func (b *balance) task(goal cost.Cost, total []float64, k, m float64, free *exac
 			return cmdp.Task{}, err
 		}
 		terms = append(terms, violation)
-		half, err := geometry.NewHalfspace(c.Normal, max(c.Offset, (c.Offset-spent)/factor)+loose)
-		if err != nil {
-			return cmdp.Task{}, err
-		}
-		allowed = append(allowed, half)
+		allowed[i].Offset = max(c.Offset, (c.Offset-spent)/factor) + loose
 	}
 	var task cmdp.Task
 	task.Cost, err = cost.NewMaximum(terms, b.box)
 	if err != nil {
 		return task, err
 	}
-	within, err := geometry.NewIntersection(allowed...)
-	if err != nil {
-		return task, err
-	}
-	task.Target, err = geometry.Restrict(within, b.box)
+	task.Target, err = boxWithin(allowed, b.box)
 	return task, err
 }
 

@@ -357,24 +357,15 @@ func movedLimits(sh *cmdp.Shape, task cmdp.Task, e []float64, strict bool) (cmdp
 	if err != nil {
 		return moved, err
 	}
-	sets := []geometry.Set{box}
 	for _, r := range rows {
 		room := roomOf(r.Normal, e)
 		if strict {
 			room = -room
 		}
-		half, err := geometry.NewHalfspace(r.Normal, r.Offset+room)
-		if err != nil {
-			return moved, err
-		}
-		sets = append(sets, half)
-		moved.Constraints = append(moved.Constraints,
-			cmdp.Constraint{Normal: r.Normal, Offset: r.Offset + room, Name: r.Name})
+		r.Offset += room
+		moved.Constraints = append(moved.Constraints, r)
 	}
-	set, err := geometry.NewIntersection(sets...)
-	if err == nil {
-		moved.Target, err = geometry.Restrict(set, box)
-	}
+	moved.Target, err = boxWithin(moved.Constraints, box)
 	if errors.Is(err, geometry.ErrEmpty) {
 		return moved, fmt.Errorf("baseline: the limits, tightened by what the samples leave open, contradict the "+
 			"ranges of the returns: want more samples of each choice, or relaxed feasibility: %w", geometry.ErrEmpty)

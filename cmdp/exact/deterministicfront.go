@@ -104,8 +104,7 @@ func epsilonConstraint(ctx context.Context, m *cmdp.Model, task cmdp.Task, over 
 	if len(sets) > 0 {
 		whole, err := geometry.NewIntersection(sets...)
 		if err == nil {
-			task.Whole = whole
-			task.Target, err = geometry.Restrict(whole, task.Box)
+			err = task.Within(nil, whole)
 		}
 		if errors.Is(err, geometry.ErrEmpty) {
 			return nil, nil
