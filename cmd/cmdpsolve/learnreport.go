@@ -124,10 +124,10 @@ func (s *session) moma() bool { return s.Settings.Algorithms[0] == "moma" }
 
 // rule is how rho is chosen.
 func (s *session) rule() cmdp.PenaltyRule {
-	if s.Penalty == nil || s.Dual != "double" || !s.moma() {
+	if s.Task.Cost == nil || s.Task.Target == nil || s.Dual != "double" || !s.moma() {
 		return cmdp.PenaltyNone
 	}
-	return s.Penalty.Rule
+	return s.Rho.Rule
 }
 
 func (s *session) runReport(r *contest.Run) *runReport {

@@ -135,12 +135,8 @@ func (l *approPO) newPlanner(c *Config) error {
 		if c.Bonus.Mode == cmdp.Published { // the one bonus is for everything
 			radius = 0
 		}
-		counts, err := cmdp.NewCounts(c.Shape, c.Pooled,
-			cmdp.NewReturnConfidence(c.Shape, l.logTerm(16*float64(c.Shape.Dim())), radius))
+		counts, err := c.newCounts(cmdp.NewReturnConfidence(c.Shape, l.logTerm(16*float64(c.Shape.Dim())), radius))
 		if err != nil {
-			return err
-		}
-		if err := takePrior(counts, c.Prior); err != nil {
 			return err
 		}
 		*l.counts = *counts

@@ -49,11 +49,8 @@ func newEstimate(u *scaledTask, c *Config) (*estimate, error) {
 	if c.Returns == nil {
 		confidence = cmdp.NewReturnConfidence(c.Shape, 0, 0) // only its means are used
 	}
-	counts, err := cmdp.NewCounts(c.Shape, c.Pooled, confidence)
+	counts, err := c.newCounts(confidence)
 	if err != nil {
-		return nil, err
-	}
-	if err := takePrior(counts, c.Prior); err != nil {
 		return nil, err
 	}
 	e := &estimate{scaledTask: u, counts: counts, value: make([]float64, c.Shape.Dim()), support: c.Knowledge.Support}

@@ -41,7 +41,7 @@ func counted(m *cmdp.MOMA) *MOMA {
 
 // momaOf returns a MOMA that plans with a bonus for known returns, and has seen the prior.
 func momaOf(c *Config, bonus cmdp.Bonus, dual cmdp.DualUpdate) (*MOMA, error) {
-	counts, err := cmdp.NewCounts(c.Shape, c.Pooled, nil)
+	counts, err := c.newCounts(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func momaOf(c *Config, bonus cmdp.Bonus, dual cmdp.DualUpdate) (*MOMA, error) {
 	if err != nil {
 		return nil, err
 	}
-	return counted(cmdp.NewMOMA(counts, planner, dual)), takePrior(counts, c.Prior)
+	return counted(cmdp.NewMOMA(counts, planner, dual)), nil
 }
 
 // newMOMA returns a MOMA with the given dual update; "" is that of the settings, or else chosen by the task.
@@ -71,6 +71,15 @@ func newMOMA(name, dual string, c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	return counted(l), takePrior(l.Counts(), c.Prior)
+}
+
+// newCounts returns counts that begin with the prior.
+func (c *Config) newCounts(confidence *cmdp.ReturnConfidence) (*cmdp.Counts, error) {
+	counts, err := cmdp.NewCounts(c.Shape, c.Pooled, confidence)
+	if err != nil {
+		return nil, err
+	}
+	return counts, takePrior(counts, c.Prior)
 }
 
 // takePrior replaces counts by a copy of the prior, if there is one.

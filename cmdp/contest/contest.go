@@ -38,7 +38,6 @@ type Contest struct {
 	Title    string // of the problem
 	Name     string // in a suite that gives it one
 	Answer   Answer
-	Penalty  *cmdp.Penalty // the rule for rho; nil if the task has none
 	Logged   problem.LogSize
 	Entrants []*Entrant
 	Unfit    int // how many learners [Fitting] left out since they do not play
@@ -187,10 +186,6 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.Penalty, err = c.penalty(c.shape, c.Task, c.Answer.Best)
-	if err != nil {
-		return err
-	}
 	if err := c.configure(ctx); err != nil {
 		return err
 	}
@@ -213,7 +208,11 @@ func (c *Contest) configure(ctx context.Context) error {
 			return err
 		}
 	}
-	settings := cmdp.Settings{Bonus: c.Bonus, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty,
+	penalty, err := c.penalty(c.shape, c.Task, c.Answer.Best)
+	if err != nil {
+		return err
+	}
+	settings := cmdp.Settings{Bonus: c.Bonus, Pooled: c.Pool, Planner: c.Planner, Penalty: penalty,
 		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}}
 	c.cfg = baseline.Config{Shape: c.shape, Task: c.Task, Settings: settings, Lazy: c.Lazy, Knowledge: know,
 		Tuning: baseline.Tuning{KnapsackMargin: &c.Margin}}
