@@ -255,6 +255,9 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return p.stopped(err)
 	}
+	if p.Rounded() { // the safe sides of rounded returns are those of the trade-off
+		p = p.as(f.Parts[0].Query)
+	}
 	rep := newFrontReport(p, over, f, time.Since(begin))
 	rep.all = c.all
 	if *c.format == report.JSON {

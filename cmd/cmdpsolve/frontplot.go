@@ -140,8 +140,13 @@ func (rep *frontReport) curves(r *exact.FrontResult) []chart.Curve {
 	}
 	slices.Sort(line.X)
 	for _, v := range line.X {
-		y, best := between(dots, v), rep.outer(r, v)
-		line.Y, line.Low, line.High = append(line.Y, y), append(line.Low, min(y, best)), append(line.High, max(y, best))
+		y := between(dots, v)
+		line.Y = append(line.Y, y)
+		if r.Outer == nil { // totals are rounded, and the curves for several thresholds have no band each
+			continue
+		}
+		best := rep.outer(r, v)
+		line.Low, line.High = append(line.Low, min(y, best)), append(line.High, max(y, best))
 	}
 	dots.Marks = n <= 60
 	return []chart.Curve{line, dots}

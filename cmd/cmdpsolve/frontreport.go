@@ -240,6 +240,8 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 			strings.Replace(p.explain(rep.Certificate), "very policy", "very policy whose totals are finite", 1)}
 	case rep.Certificate != nil:
 		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate)}
+	case rep.status == exact.Infeasible && p.Rounded():
+		return report.Note{"No policy keeps every limit, whichever way totals are rounded."}
 	case len(rep.Vertices) == 0:
 		if rep.Never && rep.status == exact.Infeasible {
 			return report.Note{"No policy that never draws keeps every limit."}
@@ -248,6 +250,9 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	}
 	if rep.Never && rep.status == exact.Undecided {
 		return report.Note{"The search was cut: policies that never draw may improve on these points."}
+	}
+	if rep.Never && rep.status == exact.Stopped {
+		return report.Note{"Totals are rounded: policies that never draw may improve on these points."}
 	}
 	if rep.Never {
 		return report.Note{"No policy that never draws improves on any of these points in both returns."}
@@ -261,6 +266,7 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	notes := report.Note{fmt.Sprintf("No policy improves on the mixtures of these vertices by more than %s, which "+
 		"is certified.", report.Small(rep.Error))}
 	switch {
+	case len(rep.Vertices) == 1 && rep.status != exact.Optimal: // others may be better in some respect
 	case len(rep.Vertices) == 1:
 		notes = append(notes, "A single policy is best in every respect: there is nothing to trade off.")
 	case len(rep.over) == 2 && len(rep.printed(p)) > 1:

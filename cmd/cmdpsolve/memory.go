@@ -168,7 +168,7 @@ func (p *loaded) roundedNote() string {
 	if p.Uncertain() {
 		return others + "."
 	}
-	return others + ", but for bound, gap and status of a plan, which are about exact ones."
+	return others + ", but for bound, gap and status of a plan and the error of a curve, which are about exact ones."
 }
 
 // fewValues lists values, the first and last of many.

@@ -495,7 +495,11 @@ func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
 	case r.Iterations >= c.iterations:
 		return failed(fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after))
 	case p.Rounded():
-		return failed(errors.New(what + "Totals are rounded: a finer grid may tell (see --resolution)"))
+		hint := "Totals are rounded: a finer grid may tell (see --resolution)"
+		if p.Problem.Target != nil {
+			hint = "Totals are rounded: a finer grid may tell, or constraints in the place of the target (see --resolution)"
+		}
+		return failed(errors.New(what + hint))
 	case r.Violation > r.Tolerance:
 		return failed(fmt.Errorf(what+
 			"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/fleet"
@@ -30,12 +31,23 @@ func stepped(name string, h int) string { return fmt.Sprintf("%s at step %d", na
 // compileFleet compiles a problem of many agents.
 func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
 	f := &Fleet{Fleet: &fleet.Fleet{Returns: p.Returns, EachStep: stepwise(p)}}
+	wishes := wishesOf(p, opts.larger)
 	for i, m := range p.Fleet {
 		agent := *m.Agent
-		q, err := New(ctx, &agent, Options{Resolution: opts.Resolution, Workers: opts.Workers, Bytes: opts.Bytes,
-			Generate: neverGenerate})
+		of := Options{Resolution: opts.Resolution, Workers: opts.Workers, Bytes: opts.Bytes, Generate: neverGenerate,
+			relaxed: opts.relaxed, larger: make(map[string]bool)}
+		for j, k := range m.Returns {
+			of.larger[agent.Returns[j]] = wishes[k].large
+		}
+		q, err := New(ctx, &agent, of)
 		if err != nil {
 			return nil, nil, problem.Inside(err, "fleet", i, "model")
+		}
+		for j, k := range m.Returns {
+			if _, rounded := q.otherSides()[j]; rounded && wishes[k].large && wishes[k].small {
+				return nil, nil, fmt.Errorf("the total of %s is rounded, and it is to be large for one limit or goal and "+
+					"small for another: want a resolution of which its values are multiples", p.Returns[k])
+			}
 		}
 		into := make([]int, len(q.Returns))
 		for j := range into {
@@ -70,6 +82,29 @@ func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declare
 	c.process.Returns = returns
 	u, err := unfoldFleet(p, opts, c)
 	return c, u, err
+}
+
+// A wish says that a return is to be large, small, or both, for goal and limits.
+type wish struct{ large, small bool }
+
+// wishesOf returns what each return of a fleet is to be. The goal has no part in it where it is said what is larger.
+func wishesOf(p *problem.Problem, larger map[string]bool) []wish {
+	wishes := make([]wish, len(p.Returns))
+	for i, name := range p.Returns {
+		w := &wishes[i]
+		large, known := larger[name]
+		w.large, w.small = large, known && !large
+		if larger == nil {
+			w.large, w.small = p.Goal.Maximize == name, p.Goal.Minimize == name
+		}
+		for _, c := range p.Constraints {
+			if c.Return == name {
+				w.large = w.large || c.AtLeast != nil || c.LeastAt != nil
+				w.small = w.small || c.AtMost != nil || c.MostAt != nil
+			}
+		}
+	}
+	return wishes
 }
 
 // neverGenerate is a number of pairs that no product has: rows of all are stored.
@@ -126,6 +161,7 @@ func (c *compiled) servesFleet(p *problem.Problem, opts Options) (u *unfolding, 
 	for _, i := range stepwise(p) {
 		same = same && slices.Contains(c.fleet.EachStep, i)
 	}
+	same = same && (!c.inexact || slices.Equal(wishesOf(p, opts.larger), wishesOf(c.of, opts.larger)))
 	if !same {
 		return nil, false, nil
 	}
@@ -177,11 +213,12 @@ func atSteps(number int, c *problem.Constraint, horizon int) (limits []*Limit, e
 }
 
 // SolveFleet plans for a query about a fleet. It starts from the policies that were found for queries of the
-// same fleet. Where totals are rounded, nothing is claimed of all policies, see [Query.Solve].
+// same fleet. What is claimed where totals are rounded is as of [Query.Solve].
 func (q *Query) SolveFleet(ctx context.Context, opts exact.Options) (*fleet.Plan, error) {
+	begin := time.Now()
 	plan, err := q.Fleet().planner.Solve(ctx, q.Task, opts)
 	if err == nil && q.Rounded() {
-		plan.Result = q.Unproved(plan.Result)
+		plan.Result, err = q.settle(ctx, plan.Result, opts, begin)
 	}
 	return plan, err
 }

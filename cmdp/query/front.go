@@ -19,7 +19,8 @@ type Objective struct {
 
 // A Front is the trade-off curve between some returns.
 type Front struct {
-	// Status is Infeasible if no policy keeps the limits, and Undecided if the error that was asked for is not reached.
+	// Status is Infeasible if no policy keeps the limits, and Undecided if the error that was asked for is not reached;
+	// where totals are rounded it is Stopped if it is not reached for the exact problem.
 	Status exact.Verdict
 	// Parts are the curves of which this one is made, one for each choice of the thresholds of the worst episodes.
 	Parts []FrontPart
@@ -68,13 +69,26 @@ func (p *FrontPoint) Recover(ctx context.Context) error {
 // no part in it. Limits on the mean of the worst episodes make it the union of the curves of all choices of
 // thresholds. The objectives of opts are not looked at.
 func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOptions) (*Front, error) {
+	q, err := q.towards(ctx, over)
+	if err != nil {
+		return nil, err
+	}
+	f, err := q.curves(ctx, over, opts)
+	if err == nil && q.Rounded() {
+		err = q.settleFront(ctx, f, over, opts)
+	}
+	return f, err
+}
+
+// curves computes the curves for all choices of thresholds, with totals as they are rounded.
+func (q *Query) curves(ctx context.Context, over []Objective, opts exact.FrontOptions) (*Front, error) {
 	places, err := q.coordinates(over)
 	if err != nil {
 		return nil, err
 	}
 	f := newFront(places)
 	err = q.EachThreshold(ctx, func(of *Query) error {
-		r, err := of.Curve(ctx, over, opts)
+		r, err := of.curve(ctx, over, opts)
 		if err != nil {
 			return err
 		}
@@ -93,6 +107,10 @@ func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOpt
 // on the mean of the worst episodes it is for the thresholds of the query.
 func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 	opts exact.DeterministicOptions) (*Front, error) {
+	q, err := q.towards(ctx, over[:])
+	if err != nil {
+		return nil, err
+	}
 	places, err := q.coordinates(over[:])
 	if err != nil {
 		return nil, err
@@ -115,6 +133,8 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 	switch {
 	case !complete || q.Rounded() && len(points) == 0:
 		f.Status = exact.Undecided
+	case q.Rounded():
+		f.Status = exact.Stopped
 	case len(points) == 0:
 		f.Status = exact.Infeasible
 	}
@@ -133,8 +153,26 @@ func newFront(places []int) *Front {
 	return &Front{Error: math.NaN(), Relative: math.NaN(), places: places}
 }
 
-// Curve is [Query.Front] for the thresholds of the query alone.
+// Curve is [Query.Front] for the thresholds of the query alone. Where totals are rounded it is that of the rounded
+// problem, and has no error.
 func (q *Query) Curve(ctx context.Context, over []Objective, opts exact.FrontOptions) (*exact.FrontResult, error) {
+	q, err := q.towards(ctx, over)
+	if err != nil {
+		return nil, err
+	}
+	r, err := q.curve(ctx, over, opts)
+	if err == nil && q.Rounded() {
+		r.Error, r.Relative, r.Corners = math.NaN(), math.NaN(), nil
+		r.Status = exact.Undecided
+		if len(r.Points) > 0 {
+			r.Status = exact.Stopped
+		}
+	}
+	return r, err
+}
+
+// curve computes the curve with totals as they are rounded.
+func (q *Query) curve(ctx context.Context, over []Objective, opts exact.FrontOptions) (*exact.FrontResult, error) {
 	planner, err := q.Planner()
 	if err != nil {
 		return nil, err
@@ -146,8 +184,8 @@ func (q *Query) Curve(ctx context.Context, over []Objective, opts exact.FrontOpt
 	task := q.Task
 	task.Cost = nil
 	r, err := planner.Front(ctx, task, opts)
-	if err == nil && q.Rounded() && r.Status == exact.Infeasible {
-		r.Status, r.Certificate = exact.Undecided, nil
+	if err == nil && q.Rounded() {
+		r.Certificate = nil
 	}
 	return r, err
 }

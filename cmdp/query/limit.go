@@ -222,7 +222,11 @@ func (u *unfolding) chance(i int, of string, limit monitor.Threshold, probabilit
 	}
 	l.Name = words(l.Return, l.AtLeast, short6(l.Bound), "")
 	l.expected = expected{name: l.Return, atLeast: l.AtLeast, bound: l.Bound}
-	u.wanted = append(u.wanted, wanted{of, limit, l.Return, l.AtLeast, []any{"constraints", i}})
+	large, known := u.opts.larger[l.Return]
+	if !known {
+		large = l.AtLeast
+	}
+	u.wanted = append(u.wanted, wanted{of, limit, l.Return, large, []any{"constraints", i}})
 	return l
 }
 

@@ -59,7 +59,8 @@ type Options struct {
 	// Soft offers every choice. What has to hold in every episode is then a limit on the chance of breaking it.
 	Soft bool
 
-	relaxed bool // totals are rounded to the side that no limit keeps for certain
+	relaxed bool            // totals are rounded to the side that no limit keeps for certain
+	larger  map[string]bool // whether more of a return is better, where that is not what goal and limits say
 }
 
 // New compiles a problem. It is an error, wrapping [geometry.ErrEmpty], if limits contradict each other, or if a

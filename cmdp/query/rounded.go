@@ -1,26 +1,129 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Rounded reports whether totals of episodes are rounded, see [Options]. A policy that keeps the limits then keeps the
 // exact ones too. The opposite does not hold: what is true of all policies of the rounded problem need not be true of
-// all policies of the exact one. [Query.Solve] takes care of that, other answers are about the rounded problem.
+// all policies of the exact one. [Query.Solve], [Query.SolveFleet] and [Query.Front] take care of that, other answers
+// are about the rounded problem.
 func (q *Query) Rounded() bool { return q.compiled.inexact }
+
+// towards returns the query with totals of the returns that are traded off rounded to the side that is safe for them.
+// What a policy reaches is then at least as good as is said of it.
+func (q *Query) towards(ctx context.Context, over []Objective) (*Query, error) {
+	if !q.Rounded() {
+		return q, nil
+	}
+	opts := q.family.opts
+	opts.larger = make(map[string]bool)
+	for _, o := range over {
+		name := strings.TrimSuffix(strings.TrimSuffix(o.Return, lowerBound), upperBound)
+		if name != o.Return {
+			return nil, unusable("%s is one side of a total that is rounded: want %s, of which the safe side is taken",
+				o.Return, name)
+		}
+		opts.larger[name] = o.Maximize
+	}
+	return (&family{declared: q.family.declared, opts: opts}).compile(ctx, q.Problem, q.options.Thresholds)
+}
+
+// settleFront makes what a curve with rounded totals says of all policies true of the exact problem: all that can be
+// reached lies within the curve with totals rounded to the other side, whose corners are compared with the points.
+func (q *Query) settleFront(ctx context.Context, f *Front, over []Objective, opts exact.FrontOptions) error {
+	f.Status = exact.Undecided
+	free, err := q.relaxed(ctx)
+	if err != nil || free == nil {
+		return err
+	}
+	opts.Each, opts.Progress = nil, nil
+	outer, err := free.curves(ctx, over, opts)
+	switch {
+	case err != nil:
+		return err
+	case outer.Status == exact.Infeasible:
+		f.Status = exact.Infeasible
+		return nil
+	case len(f.Points) == 0 || outer.Status == exact.Undecided:
+		return nil
+	}
+	f.Error, f.Relative = f.missed(outer, opts)
+	for _, part := range f.Parts {
+		part.Result.Outer, part.Result.Corners = nil, nil
+		if len(outer.Parts) == 1 {
+			part.Result.Outer, part.Result.Corners = outer.Parts[0].Result.Outer, outer.Parts[0].Result.Corners
+		}
+	}
+	f.Status = exact.Stopped
+	if f.Relative <= cmp.Or(opts.Error, defaultFrontError) {
+		f.Status = exact.Optimal
+	}
+	return nil
+}
+
+// defaultFrontError is that of [exact.FrontOptions].
+const defaultFrontError = 1e-4
+
+// missed returns by how much the parts of another curve go beyond this one: the Euclidean distance, and the greatest
+// part of the range of an objective over both.
+func (f *Front) missed(outer *Front, opts exact.FrontOptions) (euclidean, relative float64) {
+	for _, o := range outer.Parts {
+		best, part := math.Inf(1), math.Inf(1)
+		for _, p := range f.Parts {
+			e, r := p.missed(o.Result.Corners, opts)
+			if r < part {
+				best, part = e, r
+			}
+		}
+		euclidean, relative = max(euclidean, best), max(relative, part)
+	}
+	return euclidean, relative
+}
+
+// missed returns by how much corners go beyond the mixtures of the points of a part.
+func (p *FrontPart) missed(corners [][]float64, opts exact.FrontOptions) (euclidean, relative float64) {
+	points, part := p.Result.Points, cmp.Or(opts.Error, defaultFrontError)
+	if len(points) == 0 {
+		return math.Inf(1), math.Inf(1)
+	}
+	both := slices.Clone(points)
+	for _, y := range corners {
+		both = append(both, exact.FrontPoint{Objectives: y})
+	}
+	scale := scaleOf(both, make([]float64, len(p.Result.Rounding)))
+	for k, x := range p.Result.Rounding {
+		if len(opts.Absolute) > 0 && opts.Absolute[k] > 0 {
+			scale[k] = opts.Absolute[k] / part
+		}
+		scale[k] = max(scale[k], x/part)
+	}
+	for _, y := range corners {
+		t := max(0, worse(points, exact.FrontPoint{Objectives: y}, scale))
+		euclidean, relative = max(euclidean, t*floats.Norm(scale, 2)), max(relative, t)
+	}
+	return euclidean, relative
+}
 
 // settle makes what an answer with rounded totals says of all policies true of the exact problem. Every policy that
 // keeps the exact limits keeps those of the question with totals rounded to the other side, and has a goal there that
 // is at least as good: a bound of that question holds, and if it is infeasible, so is the exact one.
 func (q *Query) settle(ctx context.Context, r *exact.Result, opts exact.Options,
 	begin time.Time) (*exact.Result, error) {
+	if p := q.Problem; p.Goal.Cost != nil || p.Target != nil {
+		r = q.atWorst(r)
+	}
 	if r.Status == exact.Unbounded || r.Status == exact.Optimal && q.Task.Cost == nil {
 		return r, nil // what the policy does proves it
 	}
@@ -43,6 +146,48 @@ func (q *Query) settle(ctx context.Context, r *exact.Result, opts exact.Options,
 		settled.Status = r.Status
 	}
 	return settled, nil
+}
+
+// otherSides returns, of each declared return that is rounded, the coordinate of its other bound.
+func (q *Query) otherSides() map[int]int {
+	sides := make(map[int]int)
+	for i, name := range q.declared() {
+		for _, side := range []string{lowerBound, upperBound} {
+			if j := slices.Index(q.Returns, name+side); j >= 0 {
+				sides[i] = j
+			}
+		}
+	}
+	return sides
+}
+
+// atWorst returns an answer for a curved goal or a target with what is certain of it: the exact returns lie between
+// their bounds, so that the goal is at most, and the target kept if it is, at all corners of these.
+func (q *Query) atWorst(r *exact.Result) *exact.Result {
+	worst := *r
+	if q.Fleet() != nil && q.Problem.Target != nil { // one of the bounds alone is known
+		worst.Status = exact.Undecided
+	}
+	if r.Policy == nil && r.Mixture == nil {
+		return &worst
+	}
+	corners := [][]float64{r.Returns}
+	for i, j := range q.otherSides() {
+		for _, v := range corners {
+			v = slices.Clone(v)
+			v[i] = r.Returns[j]
+			corners = append(corners, v)
+		}
+	}
+	for _, v := range corners {
+		if q.Task.Cost != nil && q.Problem.Goal.Cost != nil {
+			worst.Objective = max(worst.Objective, q.Task.Cost.Value(v))
+		}
+		if q.Problem.Target != nil && !q.Keeps(v) {
+			worst.Status = exact.Undecided
+		}
+	}
+	return &worst
 }
 
 // Unproved returns an answer with rounded totals without what it says of all policies.
@@ -70,21 +215,11 @@ func (q *Query) solveRelaxed(ctx context.Context, opts exact.Options, begin time
 			return nil, nil
 		}
 	}
-	if p := q.Problem; p.Goal.Cost != nil || p.Target != nil {
-		for _, name := range q.declared() {
-			if slices.Contains(q.Returns, name+lowerBound) || slices.Contains(q.Returns, name+upperBound) {
-				return nil, nil
-			}
-		}
-	}
-	free, err := q.family.relaxed().compile(ctx, q.Problem, nil)
-	if errors.Is(err, geometry.ErrEmpty) && free != nil && free.Beyond() {
-		err = nil
-	}
-	if errors.Is(err, geometry.ErrEmpty) {
+	if p := q.Problem; (p.Goal.Cost != nil || p.Target != nil) && (q.Fleet() != nil || len(q.otherSides()) > 0) {
 		return nil, nil
 	}
-	if err != nil {
+	free, err := q.relaxed(ctx)
+	if err != nil || free == nil {
 		return nil, err
 	}
 	opts.Progress = nil
@@ -101,6 +236,18 @@ func (q *Query) solveRelaxed(ctx context.Context, opts exact.Options, begin time
 		return of, r, err
 	})
 	return r, err
+}
+
+// relaxed returns the question with totals rounded to the other side, nil if its limits contradict each other.
+func (q *Query) relaxed(ctx context.Context) (*Query, error) {
+	free, err := q.family.relaxed().compile(ctx, q.Problem, nil)
+	if errors.Is(err, geometry.ErrEmpty) {
+		if free != nil && free.Beyond() {
+			return free, nil
+		}
+		return nil, nil
+	}
+	return free, err
 }
 
 // relaxed returns the family of the questions with totals rounded to the other side.

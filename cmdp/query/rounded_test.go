@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -44,6 +45,106 @@ func TestRoundedTotalsClaimNoMore(t *testing.T) {
 			t.Errorf("%s: never seen among %v", want, seen)
 		}
 	}
+}
+
+// TestRoundedFrontsClaimNoMore: with totals rounded, the points of a curve are no better than what the exact problem
+// has, and the curve of that is no farther from their mixtures than the error, whatever is traded off.
+func TestRoundedFrontsClaimNoMore(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 32))
+	seen := make(map[exact.Verdict]int)
+	for trial := range 70 {
+		p := mustParse(t, drawRounded(rng))
+		over := []Objective{{Return: "gain", Maximize: rng.IntN(2) == 0},
+			{Return: []string{"much", "soon", "over"}[trial%3], Maximize: rng.IntN(2) == 0}}
+		truth, found := curved(t, p, over, Options{}), curved(t, p, over, Options{Resolution: []float64{1, 0.3}[trial%2]})
+		seen[found.Status]++
+		switch {
+		case found.Status == exact.Infeasible && truth.Status != exact.Infeasible:
+			t.Fatalf("trial %d: infeasible: want %d points\n%v", trial, len(truth.Points), p.Constraints)
+		case found.Status == exact.Infeasible || found.Status == exact.Undecided:
+			continue
+		}
+		for _, w := range [][2]float64{{1, 0}, {0, 1}, {1, 1}, {1, 3}, {3, 1}} {
+			size := math.Hypot(w[0], w[1])
+			want, got := truth.least(w), found.least(w)
+			if got < want-1e-7*size {
+				t.Fatalf("trial %d: %g in direction %v: the least is %g\n%v %v", trial, got, w, want, over, p.Constraints)
+			}
+			if got > want+(found.Error+1e-7)*size {
+				t.Fatalf("trial %d: %g in direction %v with error %g: the least is %g\n%v %v", trial, got, w, found.Error,
+					want, over, p.Constraints)
+			}
+		}
+	}
+	if seen[exact.Optimal] == 0 || seen[exact.Stopped] == 0 || seen[exact.Infeasible] == 0 {
+		t.Errorf("seen %v", seen)
+	}
+}
+
+// TestRoundedFleetsClaimNoMore is the same for plans of fleets, whose goals and limits see one side of a total.
+func TestRoundedFleetsClaimNoMore(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 33))
+	seen := make(map[string]int)
+	for trial := range 60 {
+		x := func(most int) float64 { return float64(rng.IntN(8*most)) / 8 }
+		wanted := "goal: {" + []string{"maximize: much", "minimize: much", "maximize: gain"}[rng.IntN(3)] +
+			"}\nconstraints: [" + []string{fmt.Sprintf("{return: much, at_most: %g}", x(2)),
+			fmt.Sprintf("{return: much, at_least: %g}", x(2)), fmt.Sprintf("{return: gain, at_least: %g}", x(5))}[rng.IntN(3)] + "]\n"
+		model := fmt.Sprintf("returns: {gain: {}, cost: {}, much: {exceeds: {return: cost, limit: %g}}}\n%s", x(3),
+			strings.ReplaceAll(drawRows(rng, false), ": -", ": "))
+		p := mustParse(t, "format: cmdp/1\nhorizon: 3\nreturns: [gain, cost, much]\n"+wanted+
+			"fleet:\n  - name: one\n    count: 2\n    model:\n      "+strings.ReplaceAll(model, "\n", "\n      "))
+		_, truth := planned(t, p, Options{})
+		q, err := New(t.Context(), p, Options{Resolution: 0.3})
+		if err != nil {
+			if !strings.Contains(err.Error(), "is rounded") {
+				t.Fatal(err)
+			}
+			seen["refused"]++
+			continue
+		}
+		plan, err := q.SolveFleet(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keeps, r := truth.Status == exact.Optimal, plan.Result
+		switch {
+		case r.Status == exact.Infeasible && keeps, keeps && r.Bound > truth.Objective+1e-7,
+			keepsLimits(r) && (!keeps || r.Objective < truth.Objective-1e-7),
+			r.Status == exact.Optimal && r.Objective > truth.Objective+1e-7:
+			t.Fatalf("trial %d: %v %g, bound %g: want %v %g\n%s", trial, r.Status, r.Objective, r.Bound, truth.Status,
+				truth.Objective, wanted)
+		}
+		seen[fmt.Sprint(truth.Status, " ", r.Status)]++
+	}
+	for _, want := range []string{"optimal optimal", "optimal stopped", "infeasible infeasible", "refused"} {
+		if seen[want] == 0 {
+			t.Errorf("%s: never seen among %v", want, seen)
+		}
+	}
+}
+
+// curved returns a curve.
+func curved(t *testing.T, p *problem.Problem, over []Objective, opts Options) *Front {
+	t.Helper()
+	q, err := New(t.Context(), p, opts)
+	if err != nil && (q == nil || !q.Beyond()) {
+		t.Fatal(err)
+	}
+	f, err := q.Front(t.Context(), over, exact.FrontOptions{Error: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// least returns the least w·y over the points of a curve.
+func (f *Front) least(w [2]float64) float64 {
+	least := math.Inf(1)
+	for _, p := range f.Points {
+		least = min(least, w[0]*p.Objectives[0]+w[1]*p.Objectives[1])
+	}
+	return least
 }
 
 // planned returns the best query of a problem and its answer.

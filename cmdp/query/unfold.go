@@ -204,6 +204,9 @@ func (u *unfolding) spending(reach *monitor.Reach) error {
 // large reports whether more of a return is better. A total that is rounded is then rounded down. The goal decides,
 // since limits find the bound that is safe for them by themselves.
 func (u *unfolding) large(name string) bool {
+	if large, known := u.opts.larger[name]; known {
+		return large
+	}
 	if u.p.Goal.Minimize == name {
 		return false
 	}

@@ -56,7 +56,7 @@ export class Tradeoff {
       if (!answer) { this.key = ""; return; }
       this.points = ordered(answer.points);
       byId("curve-note").textContent = answer.points.length === 0
-        ? "No policy keeps the other limits, or no curve was found." : "What policies reach if " + this.across + " is limited, the other limits as they are. No policy lies beyond the curve by more than " + short(answer.error, 2) + ", which is certified. Drag the point, or move it with the arrow keys.";
+        ? "No policy keeps the other limits, or no curve was found." : "What policies reach if " + this.across + " is limited, the other limits as they are. " + (answer.error === null ? "Totals are rounded: how far other policies reach is not known." : "No policy lies beyond the curve by more than " + short(answer.error, 2) + ", which is certified.") + " Drag the point, or move it with the arrow keys.";
       this.redraw();
     } catch (err) {
       this.key = "";
