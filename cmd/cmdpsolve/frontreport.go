@@ -221,9 +221,12 @@ func (rep *frontReport) cells(p *loaded, i int) (row []any) {
 // from the one before in the digits that are shown.
 func (rep *frontReport) printed(p *loaded) (rows []int) {
 	for i := range rep.Vertices {
-		if n := len(rows); rep.all || n == 0 || !slices.Equal(rep.cells(p, rows[n-1]), rep.cells(p, i)) {
-			rows = append(rows, i)
+		n := len(rows)
+		if n > 0 && !rep.all && slices.Equal(rep.cells(p, rows[n-1]), rep.cells(p, i)) &&
+			slices.Equal(rep.Vertices[rows[n-1]].Thresholds, rep.Vertices[i].Thresholds) {
+			continue
 		}
+		rows = append(rows, i)
 	}
 	return rows
 }

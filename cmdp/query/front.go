@@ -25,14 +25,16 @@ type Front struct {
 	// Parts are the curves of which this one is made, one for each choice of the thresholds of the worst episodes.
 	Parts []FrontPart
 	// Points are in the order of the first objective, then of the others. Of several parts they are the
-	// vertices that no mixture of points of another part equals or improves on. Mixtures of points of one part
-	// keep the limits, and those of several parts need not.
+	// vertices that no mixture of points of another part equals or improves on, and of two objectives the points
+	// between them where a part passes below another. Mixtures of points of one part keep the limits, and those of
+	// several parts need not.
 	Points []FrontPoint
 	// Error and Relative are the greatest of the parts, NaN without a curve, see [exact.FrontResult].
 	Error, Relative float64
 	Iterations      int
 
 	places []int // of the objectives among the returns
+	over   []Objective
 }
 
 // A FrontPart is the curve for one choice of the thresholds of the worst episodes.
@@ -46,13 +48,24 @@ type FrontPoint struct {
 	exact.FrontPoint
 	// Query is whose policy it is, once Recover has been called with the memory that this needs.
 	Query *Query
-	// Vertex says that no mixture of the other points equals or improves on it.
+	// Vertex says that no mixture of the other points of its curve equals or improves on it, or that the curve ends
+	// there since others go on beyond it.
 	Vertex bool
+
+	plan func(context.Context) (*Query, *exact.Result, error) // of a mixture of points, nil for others
 }
 
 // Recover sets the policy, see [exact.FrontPoint.Recover], and Query to the one that remembers what the policy does.
 func (p *FrontPoint) Recover(ctx context.Context) error {
 	if p.Policy != nil || len(p.Mixture) > 0 {
+		return nil
+	}
+	if p.plan != nil {
+		of, r, err := p.plan(ctx)
+		if err != nil {
+			return err
+		}
+		p.Query, p.Policy, p.Mixture, p.Product = of, r.Policy, r.Mixture, r.Product
 		return nil
 	}
 	if err := p.FrontPoint.Recover(ctx); err != nil {
@@ -86,7 +99,7 @@ func (q *Query) curves(ctx context.Context, over []Objective, opts exact.FrontOp
 	if err != nil {
 		return nil, err
 	}
-	f := newFront(places)
+	f := newFront(over, places)
 	err = q.EachThreshold(ctx, func(of *Query) error {
 		r, err := of.curve(ctx, over, opts)
 		if err != nil {
@@ -123,10 +136,11 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 	if err != nil {
 		return nil, err
 	}
-	f := newFront(places)
+	f := newFront(over[:], places)
 	for _, at := range points {
 		f.Points = append(f.Points,
-			FrontPoint{exact.FrontPoint{Objectives: at.Objectives, Returns: at.Returns, Policy: at.Policy}, q, true})
+			FrontPoint{FrontPoint: exact.FrontPoint{Objectives: at.Objectives, Returns: at.Returns, Policy: at.Policy},
+				Query: q, Vertex: true})
 	}
 	f.sort()
 	f.Status = exact.Optimal
@@ -143,14 +157,14 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 
 // Part returns the curve of one of the parts alone.
 func (f *Front) Part(i int) *Front {
-	part := newFront(f.places)
+	part := newFront(f.over, f.places)
 	part.add(f.Parts[i])
 	part.join()
 	return part
 }
 
-func newFront(places []int) *Front {
-	return &Front{Error: math.NaN(), Relative: math.NaN(), places: places}
+func newFront(over []Objective, places []int) *Front {
+	return &Front{Error: math.NaN(), Relative: math.NaN(), over: over, places: places}
 }
 
 // Curve is [Query.Front] for the thresholds of the query alone. Where totals are rounded it is that of the rounded
@@ -233,25 +247,6 @@ func (f *Front) add(part FrontPart) {
 	}
 }
 
-// join sets the points, of several parts those that none of the others covers.
-func (f *Front) join() {
-	var all []exact.FrontPoint
-	for _, part := range f.Parts {
-		all = append(all, part.Result.Points...)
-	}
-	for i, part := range f.Parts {
-		points, scale := part.Result.Points, scaleOf(all, part.Result.Rounding)
-		vertices := verticesOf(part.Result)
-		for k, point := range points {
-			if len(f.Parts) > 1 && (!vertices[k] || f.covered(i, point, scale)) {
-				continue
-			}
-			f.Points = append(f.Points, FrontPoint{point, part.Query, vertices[k]})
-		}
-	}
-	f.sort()
-}
-
 // sort orders the points by their objectives.
 func (f *Front) sort() {
 	slices.SortStableFunc(f.Points, func(a, b FrontPoint) int {
@@ -262,22 +257,6 @@ func (f *Front) sort() {
 		}
 		return 0
 	})
-}
-
-// covered reports whether a mixture of points of another part than part i is as good as a point; of the same
-// points the first stay.
-func (f *Front) covered(i int, point exact.FrontPoint, scale []float64) bool {
-	for j, other := range f.Parts {
-		points := other.Result.Points
-		if i == j || len(points) == 0 {
-			continue
-		}
-		t := worse(points, point, scale)
-		if t < -roundingOfPoints || t <= roundingOfPoints && (j < i || improved(points, point, scale)) {
-			return true
-		}
-	}
-	return false
 }
 
 // verticesOf reports which points no mixture of the others equals or improves on. A
@@ -348,17 +327,4 @@ func worse(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) fl
 		return math.Inf(1)
 	}
 	return sol.Objective
-}
-
-// improved reports whether a mixture of other points is as good as a point, and better in one objective by a
-// millionth of the scale.
-func improved(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) bool {
-	for k := range scale {
-		better := exact.FrontPoint{Objectives: slices.Clone(than.Objectives)}
-		better.Objectives[k] -= 1e-6 * scale[k]
-		if worse(others, better, scale) <= roundingOfPoints {
-			return true
-		}
-	}
-	return false
 }

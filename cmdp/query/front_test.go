@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp/exact"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestUnionOfCurves: a vertex goes where a mixture of one other curve is at least as good in both returns, and
-// stays where only a mixture of several curves is.
+// stays where only a mixture of several curves is. Where a curve passes below another it ends.
 func TestUnionOfCurves(t *testing.T) {
 	curve := func(threshold, err float64, status exact.Verdict, points ...[]float64) FrontPart {
 		q := &Query{Limits: []*Limit{{Scope: WorstEpisodes, Threshold: threshold}}}
@@ -36,7 +38,7 @@ func TestUnionOfCurves(t *testing.T) {
 			[][]float64{{0, 4, 1}, {4, 0, 1}}, optimal, 0.2},
 		{"above it, the larger error last", []FrontPart{curve(1, 0.1, optimal, []float64{0, 4}, []float64{4, 0}),
 			curve(2, 0.3, optimal, []float64{2.1, 2.1})},
-			[][]float64{{0, 4, 1}, {2.1, 2.1, 2}, {4, 0, 1}}, optimal, 0.3},
+			[][]float64{{0, 4, 1}, {1.9, 2.1, 1}, {2.1, 1.9, 1}, {2.1, 2.1, 2}, {4, 0, 1}}, optimal, 0.3},
 		{"below a mixture of two curves only", []FrontPart{curve(1, 0, optimal, []float64{0, 4}),
 			curve(2, 0, optimal, []float64{4, 0}), curve(3, 0, optimal, []float64{1, 1})},
 			[][]float64{{0, 4, 1}, {1, 1, 3}, {4, 0, 2}}, optimal, 0},
@@ -44,7 +46,7 @@ func TestUnionOfCurves(t *testing.T) {
 			curve(2, 0, optimal, []float64{1, 2})}, [][]float64{{1, 2, 2}}, optimal, 0},
 		{"one of two", []FrontPart{curve(1, 0, optimal, []float64{0, 4}, []float64{2, 1}),
 			curve(2, 0, optimal, []float64{3, 2})},
-			[][]float64{{0, 4, 1}, {3, 2, 2}}, optimal, 0},
+			[][]float64{{0, 4, 1}, {4. / 3, 2, 1}, {3, 2, 2}}, optimal, 0},
 		{"the same point twice", []FrontPart{curve(1, 0, optimal, []float64{1, 1}),
 			curve(2, 0, optimal, []float64{1, 1})}, [][]float64{{1, 1, 1}}, optimal, 0},
 		{"nothing keeps the first threshold", []FrontPart{empty, curve(2, 0.5, optimal, []float64{1, 1})},
@@ -54,7 +56,7 @@ func TestUnionOfCurves(t *testing.T) {
 		{"none is kept", []FrontPart{empty, empty}, nil, exact.Infeasible, math.NaN()},
 	}
 	for _, tt := range tests {
-		f := newFront([]int{0, 1})
+		f := newFront([]Objective{{"a", true}, {"b", true}}, []int{0, 1})
 		for _, part := range tt.parts {
 			f.add(part)
 		}
@@ -63,12 +65,79 @@ func TestUnionOfCurves(t *testing.T) {
 		for _, v := range f.Points {
 			got = append(got, append(slices.Clone(v.Returns), v.Query.Limits[0].Threshold))
 		}
-		if !slices.EqualFunc(got, tt.want, slices.Equal) || f.Status != tt.status {
+		same := func(v, w []float64) bool { return floats.EqualApprox(v, w, 1e-7) }
+		if !slices.EqualFunc(got, tt.want, same) || f.Status != tt.status {
 			t.Errorf("%s: vertices %v, %s: want %v, %v", tt.name, got, f.Status, tt.want, tt.status)
 		}
 		if e := f.Error; e != tt.error && !(e != e && tt.error != tt.error) || f.Iterations != 5*len(tt.parts) {
 			t.Errorf("%s: error %g, %d iterations: want %g", tt.name, e, f.Iterations, tt.error)
 		}
+	}
+}
+
+// TestEndsOfCurves draws curves of several thresholds. No other one is better at a point that is listed, and where none
+// is, the neighbours on the same curve that are listed have the point between them.
+func TestEndsOfCurves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 46))
+	beyond := 0
+	for trial := range 60 {
+		f := newFront([]Objective{{"a", false}, {"b", false}}, []int{0, 1})
+		for range 2 + rng.IntN(3) {
+			r := &exact.FrontResult{Rounding: []float64{1e-12, 1e-12}}
+			for range 1 + rng.IntN(4) {
+				at := []float64{float64(rng.IntN(30)), float64(rng.IntN(30))}
+				r.Points = append(r.Points, exact.FrontPoint{Objectives: at, Returns: at})
+			}
+			f.add(FrontPart{Query: new(Query), Result: r})
+		}
+		f.join()
+		least := func(points []exact.FrontPoint, x float64) float64 { // of b, where a is at most x
+			least := math.Inf(1)
+			for _, p := range points {
+				for _, q := range points {
+					v, w := p.Objectives, q.Objectives
+					switch {
+					case v[0] <= x+1e-9 && w[0] > x:
+						least = min(least, v[1]+(w[1]-v[1])*max(0, x-v[0])/(w[0]-v[0]))
+					case v[0] <= x+1e-9:
+						least = min(least, v[1])
+					}
+				}
+			}
+			return least
+		}
+		for i, part := range f.Parts {
+			var listed []exact.FrontPoint
+			for _, p := range f.Points {
+				if p.Query == part.Query {
+					listed = append(listed, p.FrontPoint)
+				}
+			}
+			for x := 0.05; x < 30; x += 0.1 {
+				y, others := least(part.Result.Points, x), math.Inf(1)
+				for j, other := range f.Parts {
+					if j != i {
+						others = min(others, least(other.Result.Points, x))
+					}
+				}
+				if y < others-1e-3 {
+					beyond++
+					if got := least(listed, x); math.Abs(got-y) > 1e-4 {
+						t.Fatalf("trial %d: part %d: %g at %g: want %g, others have %g", trial, i, got, x, y, others)
+					}
+				}
+			}
+			for _, p := range listed {
+				for j, other := range f.Parts {
+					if y := least(other.Result.Points, p.Objectives[0]-1e-6); j != i && y < p.Objectives[1]-1e-4 {
+						t.Fatalf("trial %d: %v of part %d: part %d has %g", trial, p.Objectives, i, j, y)
+					}
+				}
+			}
+		}
+	}
+	if beyond < 1000 {
+		t.Errorf("%d points beyond all other curves", beyond)
 	}
 }
 
@@ -134,6 +203,15 @@ func TestFrontsOfPlays(t *testing.T) {
 		union, err := worst.Front(t.Context(), over[:], exact.FrontOptions{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, p := range union.Points {
+			if err := p.Recover(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			v, _, err := NewSimulation(p.Query, Draws(p.Policy, p.Mixture), 1, 1).Expected(t.Context())
+			if err != nil || !floats.EqualApprox(v[:2], p.Returns[:2], 1e-6) {
+				t.Errorf("trial %d: a policy with %v, error %v: want %v", trial, v, err, p.Returns)
+			}
 		}
 		for i, part := range union.Parts {
 			own, err := part.Query.Curve(t.Context(), over[:], exact.FrontOptions{})

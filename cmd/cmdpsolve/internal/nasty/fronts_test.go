@@ -45,7 +45,6 @@ func over(names []string, signs [2]float64) string {
 
 // judgeFront compares the support of the points with that of the region, in a few directions.
 func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
-	g := q.graph()
 	names := p.names()
 	if len(names) < 2 || slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" }) {
 		return nil
@@ -88,6 +87,14 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 		}
 		return nil
 	}
+	return q.judgeSupport(a, names, signs, 2e-4) // --error 1e-4
+}
+
+// judgeSupport compares the support of vertices with that of the region, in a few directions. Vertices may be less far
+// out by the error of the curve, which is to be at most a share of the scale.
+func (q *question) judgeSupport(a *curve, names []string, signs [2]float64, share float64) *Failure {
+	g := q.graph()
+	tight, loose := q.moved(q.limits, ratOf(-moderate)), q.moved(q.limits, ratOf(moderate))
 	var sizes [2]float64
 	for k, name := range names {
 		sizes[k] = max(float(q.scale(g.index[name])), 1e-300)
@@ -97,12 +104,13 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 	}
 	for _, w := range [][2]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.9, 0.1}, {0.2, 0.8}} {
 		cost := map[int]*big.Rat{}
-		size := 0.0
+		size, missed := 0.0, 0.0
 		for k, name := range names {
 			if w[k] > 0 {
 				x := ratOf(w[k] / sizes[k] * -signs[k])
 				cost[g.index[name]] = x
 				size += w[k]
+				missed = math.Hypot(missed, w[k]/sizes[k]**a.Error)
 			}
 		}
 		found := math.Inf(-1)
@@ -126,7 +134,7 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 		if most.status != optimal {
 			continue
 		}
-		if want := -float(least.value); !(found >= want-2e-4*size) { // --error 1e-4
+		if want := -float(least.value); !(found >= want-min(missed, share*size)-1e-6*size) {
 			return failure("front", "a point with %v·(%v) = %.9g in units of %v", w, names, want,
 				sizes).but("at most %.9g", found)
 		}

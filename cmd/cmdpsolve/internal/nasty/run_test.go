@@ -88,7 +88,7 @@ func (p *Problem) checks() []string {
 		return []string{"curved", "convert"}
 	}
 	return []string{"plan", "check", "convert", "deterministic", "deterministic front", "distribution", "front",
-		"simulate", "sweep"}
+		"rounded", "simulate", "sweep"}
 }
 
 // everyCheck are the questions about a problem, by their names.
@@ -98,6 +98,7 @@ var everyCheck = map[string]func(b *Bed, p *Problem, q *question, file string) *
 	"game":                (*Bed).judgeGame,
 	"check":               (*Bed).judgeCheck,
 	"front":               (*Bed).judgeFront,
+	"rounded":             (*Bed).judgeRounded,
 	"simulate":            (*Bed).judgeSimulate,
 	"convert":             (*Bed).judgeConvert,
 	"deterministic":       (*Bed).judgeDeterministic,
