@@ -152,7 +152,7 @@ func (q *Query) added(name string) (w wanted, is bool) {
 		}
 	}
 	for _, l := range q.Of(EveryEpisode) {
-		if l.expected.name == name && !l.Enforced() {
+		if l.expected.name == name {
 			kind := monitor.Above
 			if l.AtLeast {
 				kind = monitor.AtLeast
@@ -297,8 +297,8 @@ func (e *edit) inflate(radius float64) error {
 	return nil
 }
 
-// Limitable lists what a [Bound] can name: returns, and the means of the worst episodes in the place of the
-// excesses that they came to.
+// Limitable lists what a [Bound] can name: returns, the chances that limits of every episode put to 0 or 1, and the
+// means of the worst episodes in the place of the excesses that they came to.
 func (q *Query) Limitable() []string {
 	if f := q.Fleet(); f != nil {
 		return f.limitable(q)
@@ -312,9 +312,17 @@ func (q *Query) Limitable() []string {
 			names = append(names, name)
 		}
 	}
-	for _, l := range q.Of(WorstEpisodes) {
-		if !slices.Contains(names, l.Return) {
-			names = append(names, l.Return)
+	for _, l := range q.Limits {
+		name := l.Return
+		switch l.Scope {
+		case EveryEpisode: // the chance that it fails is limited to 0
+			name = l.expected.name
+		case WorstEpisodes:
+		default:
+			continue
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names

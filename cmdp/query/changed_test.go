@@ -181,18 +181,12 @@ func drawLimits(rng *rand.Rand) (list []askedLimit) {
 }
 
 // drawChange draws a bound and returns what constraints become by it, one for each side: a bound takes the place of
-// all on its side of what it names, or is added. Where no policy keeps what holds always, a side of that is known as
-// a chance too.
-func drawChange(rng *rand.Rand, list []askedLimit, soft bool) (Bound, []askedLimit) {
+// all on its side of what it names, or is added. What holds always is known as a chance.
+func drawChange(rng *rand.Rand, list []askedLimit) (Bound, []askedLimit) {
 	list = split(list)
-	name := func(l askedLimit) string {
-		if soft && l.kind == "always" {
-			l.kind = "chance"
-		}
-		return sides([]askedLimit{l}, []float64{0})[0].name
-	}
+	name := askedLimit.bounded
 	i := rng.IntN(2 * max(1, len(list)))
-	if i >= len(list) || list[i].kind == "mean" || list[i].kind == "always" && !soft {
+	if i >= len(list) || list[i].kind == "mean" {
 		b := drawMean(rng)
 		if rng.IntN(4) == 0 {
 			b.Value = math.Inf(1)
@@ -223,6 +217,14 @@ func drawChange(rng *rand.Rand, list []askedLimit, soft bool) (Bound, []askedLim
 	}
 	list[i] = l
 	return b, list
+}
+
+// bounded names what a bound on a limit with one side is about.
+func (l askedLimit) bounded() string {
+	if l.kind == "always" {
+		l.kind = "chance"
+	}
+	return sides([]askedLimit{l}, []float64{0})[0].name
 }
 
 // drawMean draws a bound on a mean.
@@ -364,8 +366,7 @@ func TestChangesAgainstMixtures(t *testing.T) {
 				checkSweep(t, plays, said, rng, q, list)
 			}
 			var b Bound
-			always := slices.DeleteFunc(slices.Clone(list), func(l askedLimit) bool { return l.kind != "always" })
-			b, list = drawChange(rng, list, math.IsInf(mostGain(t, plays, always, nil), -1))
+			b, list = drawChange(rng, list)
 			said += fmt.Sprintf("; %s %s %g: %v", b.Return, b.Kind, b.Value, list)
 			checkKept(t, said, q, b)
 			q, err = q.BestWith(t.Context(), Change{Bounds: []Bound{b}})
@@ -455,7 +456,7 @@ func checkGoals(t *testing.T, plays []map[float64]float64, said string, q *Query
 		}
 		none := []Bound{{s.name, side(s.atLeast), math.Inf(1)}}
 		others := slices.DeleteFunc(split(list), func(l askedLimit) bool {
-			return l.kind == "chance" && sides([]askedLimit{l}, nil)[0].name == s.name
+			return (l.kind == "chance" || l.kind == "always") && l.bounded() == s.name
 		})
 		for _, c := range []Change{{Minimize: s.name, Bounds: none}, {Maximize: s.name, Bounds: none}} {
 			of, err := q.BestWith(t.Context(), c)

@@ -37,14 +37,16 @@ func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declare
 		of := Options{Resolution: opts.Resolution, Workers: opts.Workers, Bytes: opts.Bytes, Generate: neverGenerate,
 			relaxed: opts.relaxed, larger: make(map[string]bool)}
 		for j, k := range m.Returns {
-			of.larger[agent.Returns[j]] = wishes[k].large
+			if k >= 0 { // else it is none of the fleet's
+				of.larger[agent.Returns[j]] = wishes[k].large
+			}
 		}
 		q, err := New(ctx, &agent, of)
 		if err != nil {
 			return nil, nil, problem.Inside(err, "fleet", i, "model")
 		}
 		for j, k := range m.Returns {
-			if _, rounded := q.otherSides()[j]; rounded && wishes[k].large && wishes[k].small {
+			if _, rounded := q.otherSides()[j]; k >= 0 && rounded && wishes[k].large && wishes[k].small {
 				return nil, nil, fmt.Errorf("the total of %s is rounded, and it is to be large for one limit or goal and "+
 					"small for another: want a resolution of which its values are multiples", p.Returns[k])
 			}

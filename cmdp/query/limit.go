@@ -196,7 +196,7 @@ func (u *unfolding) episodes(i int, c *problem.Constraint) {
 // always returns a bound that holds whatever chance does.
 func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 	atLeast := limit.Kind == monitor.AtLeast
-	l := &Limit{row: -1}
+	l := &Limit{row: -1, expected: expected{name: chanceOf(of, limit)}}
 	// Without a horizon no single choice breaks a lower bound: the total may still grow.
 	limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0)
 	if limit.Enforced {
@@ -214,11 +214,10 @@ func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 
 // chance returns a bound that holds with a probability.
 func (u *unfolding) chance(i int, of string, limit monitor.Threshold, probability float64) *Limit {
-	l := &Limit{Scope: WithProbability, Constraint: i, AtLeast: limit.Kind == monitor.AtLeast}
-	if l.AtLeast {
-		l.Return, l.Bound = fmt.Sprintf("P(%s ≥ %s)", of, short(limit.At)), probability
-	} else {
-		l.Return, l.Bound = fmt.Sprintf("P(%s > %s)", of, short(limit.At)), complement(probability)
+	l := &Limit{Scope: WithProbability, Constraint: i, AtLeast: limit.Kind == monitor.AtLeast,
+		Return: chanceOf(of, limit), Bound: probability}
+	if !l.AtLeast {
+		l.Bound = complement(probability)
 	}
 	l.Name = words(l.Return, l.AtLeast, short6(l.Bound), "")
 	l.expected = expected{name: l.Return, atLeast: l.AtLeast, bound: l.Bound}
@@ -228,6 +227,15 @@ func (u *unfolding) chance(i int, of string, limit monitor.Threshold, probabilit
 	}
 	u.wanted = append(u.wanted, wanted{of, limit, l.Return, large, []any{"constraints", i}})
 	return l
+}
+
+// chanceOf names the probability that a limit on a total bounds.
+func chanceOf(of string, limit monitor.Threshold) string {
+	relation := ">"
+	if limit.Kind == monitor.AtLeast {
+		relation = "≥"
+	}
+	return fmt.Sprintf("P(%s %s %s)", of, relation, short(limit.At))
 }
 
 // complement returns 1 − p as decimals, so that 0.95 leaves 0.05.

@@ -116,6 +116,8 @@ func (q *Query) Side(name string) (kind string, err error) {
 		return "", unusable("unknown return %q: want %s", name, strings.Join(names, ", "))
 	}
 	_, below := q.Given(AtLeast, name)
+	below = below || slices.ContainsFunc(q.Of(EveryEpisode),
+		func(l *Limit) bool { return l.AtLeast && l.expected.name == name })
 	_, above := q.Given(AtMost, name)
 	if below && above {
 		return "", fmt.Errorf("%s %w", name, ErrSides)

@@ -1,6 +1,7 @@
 package nasty
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -391,6 +392,58 @@ func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
 		f.Kind = "what if " + f.Kind
 		f.Wanted = fmt.Sprintf("%s %s=%s: %s", flag, l.Return, bound, f.Wanted)
 		return f
+	}
+	return nil
+}
+
+// judgeSweptChance moves a chance that is limited, from 0 to 1, also where the file limits it to one of these.
+func (b *Bed) judgeSweptChance(p *Problem, q *question, file string) *Failure {
+	k := slices.IndexFunc(p.Constraints, func(l Limit) bool { return l.sure() || l.Probability != "" })
+	if p.Goal == nil || p.undiscounted() || k < 0 {
+		return nil
+	}
+	l := p.Constraints[k]
+	if slices.ContainsFunc(p.Constraints[k+1:], func(o Limit) bool { return o.whole() && o.Return == l.Return }) {
+		return nil // which of the two is meant is another question
+	}
+	relation, bound := ">", l.AtMost
+	if bound == "" {
+		relation, bound = "≥", l.AtLeast
+	}
+	s, _, f := ran[swept](b, "plan", file, "--format", "json", "--quiet", "--sweep",
+		fmt.Sprintf("P(%s %s %s)=0:1:0.5", l.Return, relation, exactly(float(rat(bound)))))
+	switch {
+	case f != nil:
+		return f
+	case s.Failed != nil:
+		return q.judgeRefusal(p, s.Failed.Message)
+	case len(s.Plans) != 3:
+		return failure("swept chance", "three plans").but("%d", len(s.Plans))
+	}
+	for n, plan := range s.Plans {
+		other := p.clone()
+		o := &other.Constraints[k]
+		o.Always, o.Probability = false, json.Number([]string{"1", "0.5", "0"}[n])
+		if l.AtMost == "" {
+			o.Probability = json.Number([]string{"0", "0.5", "1"}[n])
+		}
+		if o.Probability == "0" { // which a file cannot ask for
+			other.Constraints = slices.Delete(other.Constraints, k, k+1)
+		}
+		oq := ask(other)
+		tight := oq.best(oq.cost, oq.moved(oq.limits, ratOf(-moderate)))
+		least := oq.best(oq.cost, oq.moved(oq.limits, ratOf(moderate)))
+		said := func(r result) bool { return plan.Status == r.status.String() }
+		size := oq.costSize()
+		switch {
+		case tight.status == least.status && !said(tight):
+			return failure("swept chance", "%v at %v", tight.status, plan.Limits).but("%s", plan.Status)
+		case plan.Status != "optimal" || tight.status != optimal || least.status != optimal:
+		case !finite(plan.Objective) || sensed(oq, *plan.Objective) < float(least.value)-moderate*size ||
+			sensed(oq, *plan.Objective) > float(tight.value)+moderate*size:
+			return failure("swept chance", "%.12g at %v", sensed(oq, float(tight.value)), plan.Limits).but("%s",
+				show(plan.Objective))
+		}
 	}
 	return nil
 }
