@@ -43,6 +43,7 @@ type neverReport struct {
 // planDeterministic plans for a policy that never draws.
 func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts.Budget = c.budget
 	begin := time.Now()
 	found, err := exact.SolveDeterministic(ctx, p.Model, p.Task,
 		exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
@@ -86,6 +87,9 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 // notes says what was searched.
 func (n *neverReport) notes(status string) report.Note {
 	notes := report.Note{fmt.Sprintf("The search for a policy that never draws solved %s.", count(n.Nodes, "problem"))}
+	if status == exact.Stopped.String() {
+		notes = append(notes, "It was cut: the gap is certified, and others may be better by it.")
+	}
 	if status == exact.Infeasible.String() {
 		return append(notes, "No such policy keeps every limit: the returns above are those of one that draws.")
 	}
@@ -107,9 +111,11 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 		return usage("--deterministic: --plot draws convex curves alone: save the points with --format csv")
 	}
 	opts, progress := c.exact(c.err, p.transitions(), 1)
+	opts.Budget = c.budget
 	begin := time.Now()
 	f, err := p.DeterministicFront(ctx, [2]query.Objective{over[0].wanted(), over[1].wanted()},
-		exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
+		exact.DeterministicOptions{Options: opts, Nodes: c.nodes,
+			Each: func(exact.DeterministicPoint) { progress.point(exact.FrontPoint{}) }})
 	progress.close()
 	if err != nil {
 		return p.stopped(err)

@@ -68,6 +68,8 @@ If no policy keeps the constraints the exit status is 3.`,
 	f.StringVar(&c.error, "error", "1e-4",
 		"certified `ERROR` to reach: a fraction of the range of each return over the curve, or like '0.5 NAME' in "+
 			"the unit of a return; several separated by commas")
+	f.DurationVar(&c.budget, "budget", 0,
+		"give the curve as far as it is known after this `TIME`, such as 30s or 5m, with the error that is certified by then")
 	f.IntVar(&c.points, "points", 1000, "most points to compute")
 	f.StringVar(&c.plot, "plot", "", "draw the curve to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&c.policies, "policies", "",
@@ -176,6 +178,9 @@ func (c *frontCommand) check() error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
+	if c.budget < 0 {
+		return usage("--budget %v: want a time above 0", c.budget)
+	}
 	if c.points < 1 {
 		return usage("--points %d: want at least 1", c.points)
 	}
@@ -281,6 +286,12 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 func (c *frontCommand) conclude(ctx context.Context, p *loaded, rep *frontReport, figure func() *chart.Figure,
 	undecided string) error {
 	files, end := c.writeFiles(ctx, p, rep, figure), verdict(rep.status, c.iterations)
+	if rep.status == exact.Stopped && ctx.Err() != nil {
+		end = failed(errInterrupted)
+	}
+	if rep.status == exact.Stopped && len(rep.Points) == 0 {
+		end = failed(errors.New("the time was over before a point of the curve was known (see --budget)"))
+	}
 	if rep.status == exact.Undecided && undecided != "" {
 		end = failed(errors.New(undecided))
 	}
@@ -292,6 +303,7 @@ func (c *frontCommand) options(p *loaded) (exact.FrontOptions, *planProgress) {
 	opts := exact.FrontOptions{Points: c.points}
 	var progress *planProgress
 	opts.Options, progress = c.exact(c.err, p.transitions(), 1)
+	opts.Budget = c.budget
 	opts.Each = progress.point
 	return opts, progress
 }

@@ -251,6 +251,12 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 		}
 		return report.Note{"No point of the curve was found."}
 	}
+	if rep.Never && rep.status == exact.Stopped && !p.Rounded() {
+		last := rep.over[1]
+		return report.Note{fmt.Sprintf("The time was over: no policy that never draws improves on any of these points in "+
+			"both returns, and those with %s %s than at all of them are not listed.",
+			map[bool]string{true: "more", false: "less"}[last.sign > 0], last.name)}
+	}
 	if rep.Never && rep.status == exact.Undecided {
 		return report.Note{"The search was cut: policies that never draw may improve on these points."}
 	}

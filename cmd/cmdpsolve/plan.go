@@ -217,8 +217,8 @@ func (c *planCommand) check() error {
 		return usage("--show goes with neither --log nor --sweep")
 	case c.budget < 0:
 		return usage("--budget %v: want a time above 0", c.budget)
-	case c.budget > 0 && (c.deterministic || logged || swept):
-		return usage("--budget goes with none of --deterministic, --log and --sweep")
+	case c.budget > 0 && (logged || swept):
+		return usage("--budget goes with neither --log nor --sweep")
 	case c.secondOpinion && c.resolution > 0:
 		return usage("--second-opinion goes not with --resolution")
 	case c.secondOpinion:

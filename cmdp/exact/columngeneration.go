@@ -324,12 +324,22 @@ func (s *columnGeneration) closeGap() error {
 		if s.early != nil {
 			s.early()
 		}
+		if s.cutOff() {
+			return errCutOff
+		}
 		if s.gap() <= s.tolerance(s.opts.Gap) || fine && !added {
 			return nil
 		}
 		fine = !added
 	}
 	return nil
+}
+
+// errCutOff says that a subproblem cannot improve on what is known.
+var errCutOff = errors.New("exact: cut off")
+
+func (s *columnGeneration) cutOff() bool {
+	return s.opts.cutoff != nil && s.bound.proof != nil && s.bound.proof.Bound >= *s.opts.cutoff
 }
 
 // acceptIncumbent makes the mixture of the master the incumbent and starts the second phase

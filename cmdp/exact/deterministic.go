@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 
 	"cmdpsolve/cmdp"
 
@@ -15,13 +16,18 @@ type DeterministicOptions struct {
 	Options
 	// Nodes bounds the number of relaxed problems. 0 stands for 10,000.
 	Nodes int
+	// Each, if not nil, is called with every point of a front.
+	Each func(DeterministicPoint)
+
+	known *[]DeterministicPoint // policies that earlier searches of a front have evaluated
 }
 
 // A DeterministicResult is the answer of SolveDeterministic.
 type DeterministicResult struct {
 	// Status is Optimal if Gap is within DeterministicOptions.Gap, 1e-9 by default, relative to the objective
 	// or to what costs vary by, if that is less than 1; Infeasible if no policy that never draws meets the
-	// target; Undecided if the search was cut; and Unbounded where a policy that never draws has no bound.
+	// target; Undecided if the search was cut, Stopped if Options.Budget did so; and Unbounded where a policy that never
+	// draws has no bound.
 	Status Verdict
 	// Objective is the cost of Policy, and Bound a lower bound of the cost of every policy that never
 	// draws and meets the target; ±Inf where there is none. Gap is their difference.
@@ -56,12 +62,23 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task,
 	s := &branchAndBound{m: m, extendedValues: newExtendedValues(task, relevanceOf(m.Dim(), task)), opts: opts,
 		gap:  gap,
 		best: &DeterministicResult{Objective: math.Inf(1)}}
-	if err := s.solveSubproblem(ctx, nil); err != nil {
+	whole := ctx
+	if opts.Budget > 0 {
+		within, cancel := context.WithTimeout(ctx, opts.Budget)
+		defer cancel()
+		ctx = within
+	}
+	if err := s.solveSubproblem(whole, nil); err != nil { // which looks at the budget itself
 		return nil, err
 	}
-	if done, err := s.solveCertain(ctx); err != nil {
+	s.opts.Budget = 0
+	s.offerKnown()
+	done, err := s.solveCertain(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && whole.Err() == nil: // the search below ends at once
+	case err != nil:
 		return nil, err
-	} else if done {
+	case done:
 		s.queue, s.undividedBound = nil, math.Inf(1)
 	}
 	for len(s.queue) > 0 && s.best.Nodes < opts.Nodes && !s.pruned(s.bestFirst().bound) {
@@ -74,6 +91,9 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task,
 			if ctx.Err() != nil {
 				s.queue = insert(s.queue, n)
 				s.conclude()
+				if s.best.Status == Undecided && whole.Err() == nil {
+					s.best.Status = Stopped
+				}
 				return s.best, nil
 			}
 			if err != nil {
@@ -116,8 +136,11 @@ type branchAndBound struct {
 func (s *branchAndBound) bestFirst() *subproblem { return s.queue[len(s.queue)-1] }
 
 // pruned reports whether a branch with the bound cannot improve on what was found.
-func (s *branchAndBound) pruned(bound float64) bool {
-	return bound >= s.best.Objective-s.gap*max(min(1, s.best.Relaxed.targetTest.extent), math.Abs(s.best.Objective))
+func (s *branchAndBound) pruned(bound float64) bool { return bound >= s.cutoff() }
+
+// cutoff is the least bound of branches that are pruned.
+func (s *branchAndBound) cutoff() float64 {
+	return s.best.Objective - s.gap*max(min(1, s.best.Relaxed.targetTest.extent), math.Abs(s.best.Objective))
 }
 
 // solveSubproblem solves the problem that is left after some decisions, and queues it if it is to be divided.
@@ -128,6 +151,10 @@ func (s *branchAndBound) solveSubproblem(ctx context.Context, d *decision) error
 	}
 	opts := s.opts.Options
 	opts.memoryless = true
+	if d != nil {
+		cutoff := s.cutoff()
+		opts.cutoff = &cutoff
+	}
 	r, err := Solve(ctx, m, s.task, opts)
 	if err != nil {
 		if errors.Is(err, ErrNoTotal) && d != nil {
@@ -141,6 +168,10 @@ func (s *branchAndBound) solveSubproblem(ctx context.Context, d *decision) error
 		s.best.Relaxed, s.best.Tolerance, s.undividedBound = r, r.Tolerance, math.Inf(1)
 	}
 	if r.Status == Infeasible || s.pruned(r.Bound) {
+		return nil
+	}
+	if r.Policy == nil && r.Mixture == nil { // the time is over
+		s.undividedBound = min(s.undividedBound, r.Bound)
 		return nil
 	}
 	if err := s.roundingHeuristic(ctx, m, r, allowed); err != nil {
@@ -254,17 +285,39 @@ func (s *branchAndBound) offer(ctx context.Context, m *cmdp.Model, p cmdp.Determ
 		}
 		v = e.Returns
 	}
+	of := sync.OnceValue(func() *Policy { return fixed(allowed.original(m, p)) })
+	if s.opts.known != nil && len(*s.opts.known) < mostKnown {
+		*s.opts.known = append(*s.opts.known, DeterministicPoint{Returns: v, Policy: of()})
+	}
+	s.keep(v, of)
+	return nil
+}
+
+// mostKnown bounds the policies that are kept for later searches.
+const mostKnown = 10_000
+
+// keep keeps a policy with returns v if it is the best so far.
+func (s *branchAndBound) keep(v []float64, policy func() *Policy) {
 	objective, violation := 0.0, s.task.Violation(s.finiteReturns(v))
 	if s.task.Cost != nil {
 		objective = s.costOf(v)
 	}
 	better := objective < s.best.Objective || s.best.Policy == nil && objective < math.Inf(1)
 	if !better || !s.best.Relaxed.targetTest.satisfied(s.finiteReturns(v), violation) {
-		return nil
+		return
 	}
 	s.best.Objective, s.best.Returns, s.best.Violation = objective, v, violation
-	s.best.Policy = fixed(allowed.original(m, p))
-	return nil
+	s.best.Policy = policy()
+}
+
+// offerKnown keeps the best of the policies that are known from other searches.
+func (s *branchAndBound) offerKnown() {
+	if s.opts.known == nil {
+		return
+	}
+	for _, k := range *s.opts.known {
+		s.keep(k.Returns, func() *Policy { return k.Policy })
+	}
 }
 
 // conclude judges what the search has shown.

@@ -154,10 +154,10 @@ func TestDeepSeaTreasure(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := sea(t, c.treasures)
 			over := [2][]float64{{-1, 0}, {0, 1}}
-			points, complete, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: box(t, m)}, over,
+			points, status, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: box(t, m)}, over,
 				exact.DeterministicOptions{})
-			if err != nil || !complete {
-				t.Fatalf("complete %v, %v", complete, err)
+			if err != nil || status != exact.Optimal {
+				t.Fatalf("%v, %v", status, err)
 			}
 			if len(points) != len(c.treasures) {
 				t.Fatalf("%d points, want %d", len(points), len(c.treasures))
@@ -219,10 +219,10 @@ func TestStairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, complete, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: x},
+	points, status, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: x},
 		[2][]float64{{-1, 0}, {0, -1}}, exact.DeterministicOptions{})
-	if err != nil || !complete {
-		t.Fatalf("complete %v, %v", complete, err)
+	if err != nil || status != exact.Optimal {
+		t.Fatalf("%v, %v", status, err)
 	}
 	var got []float64
 	for _, p := range points {
@@ -240,5 +240,27 @@ func TestStairs(t *testing.T) {
 	}
 	if len(got) != 8 {
 		t.Errorf("%d points, want 8", len(got))
+	}
+
+	// What is known when the search is interrupted is the first part of it.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	opts := exact.DeterministicOptions{}
+	opts.Each = func(exact.DeterministicPoint) { cancel() }
+	first, status, err := exact.DeterministicFront(ctx, m, cmdp.Task{Box: x}, [2][]float64{{-1, 0}, {0, -1}}, opts)
+	if err != nil || status != exact.Stopped || len(first) != 1 || first[0].Returns[0] != points[0].Returns[0] {
+		t.Errorf("%v, %v with %v: want the first point %v", status, err, first, points[0])
+	}
+	opts = exact.DeterministicOptions{}
+	opts.Budget = 1
+	none, status, err := exact.DeterministicFront(t.Context(), m, cmdp.Task{Box: x},
+		[2][]float64{{-1, 0}, {0, -1}}, opts)
+	if err != nil || status != exact.Stopped || len(none) > 0 {
+		t.Errorf("%v, %v with %v: want none in no time", status, err, none)
+	}
+	f, err := exact.Front(t.Context(), m, cmdp.Task{Box: x},
+		exact.FrontOptions{Options: opts.Options, Over: [][]float64{{-1, 0}, {0, -1}}})
+	if err != nil || f.Status != exact.Stopped || !math.IsInf(f.Error, 1) {
+		t.Errorf("%v, %v with error %v: want none in no time", f.Status, err, f.Error)
 	}
 }

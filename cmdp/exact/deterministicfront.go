@@ -21,36 +21,70 @@ type DeterministicPoint struct {
 // the target of task: the points y = (c_1·V, c_2·V) that none of these policies improves in both coordinates. They are
 // in ascending order of the first. The curve is not convex. Each point takes two searches: the least c_1·V with c_2·V
 // less than at the last point (the ε-constraint method, Haimes 1971), then the least c_2·V there. Points whose
-// coordinates differ by less than a millionth of the box of task count as one. Complete reports whether all searches
-// came to an end.
+// coordinates differ by less than a millionth of the box of task count as one.
+//
+// The status is Optimal with all points, Infeasible if there are none, and Undecided if some search took more than
+// opts.Nodes. With Stopped the time of Options.Budget was over, or ctx ended: the points are those of the curve up to
+// the last one, and beyond it, with a smaller c_2·V, there may be others. Without a point the end of ctx is an error.
 func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64,
-	opts DeterministicOptions) (points []DeterministicPoint, complete bool, err error) {
+	opts DeterministicOptions) (points []DeterministicPoint, status Verdict, err error) {
 	if task.Box == nil {
-		return nil, false, errors.New("exact: a front of policies that never draw needs the box of the task")
+		return nil, 0, errors.New("exact: a front of policies that never draw needs the box of the task")
 	}
+	opts.known = new([]DeterministicPoint)
+	if opts.Budget > 0 {
+		within, cancel := context.WithTimeout(ctx, opts.Budget)
+		defer cancel()
+		opts.Budget = 0
+		points, status, err = deterministicFront(within, m, task, over, opts)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return nil, Stopped, nil
+		}
+		return points, status, err
+	}
+	return deterministicFront(ctx, m, task, over, opts)
+}
+
+func deterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64,
+	opts DeterministicOptions) (points []DeterministicPoint, status Verdict, err error) {
 	limit := [2]float64{math.Inf(1), math.Inf(1)}
-	for complete = true; ; {
+	status = Optimal
+	for {
 		var at DeterministicPoint
 		var step [2]float64
 		within := limit
 		for k := range over {
 			r, err := epsilonConstraint(ctx, m, task, over, within, k, opts)
-			if err != nil {
-				return nil, false, err
+			switch {
+			case ctx.Err() != nil && len(points) > 0:
+				if status == Optimal {
+					status = Stopped
+				}
+				return points, status, nil
+			case err != nil:
+				return nil, 0, err
+			case r != nil && r.Status != Infeasible && (r.Policy == nil || r.Status == Unbounded):
+				return points, Undecided, nil
+			case r == nil || r.Status == Infeasible:
+				if len(points) == 0 && status == Optimal {
+					status = Infeasible
+				}
+				return points, status, nil
+			case r.Status != Optimal:
+				status = Undecided
 			}
-			if r == nil || r.Policy == nil || r.Status == Unbounded {
-				return points, complete && (r == nil || r.Status == Infeasible), nil
-			}
-			complete = complete && r.Status == Optimal
 			step = frontResolution(task.Box, over, r.Returns)
 			at = DeterministicPoint{[]float64{dot(over[0], r.Returns), dot(over[1], r.Returns)}, r.Returns, r.Policy}
 			within[k] = at.Objectives[k] + 1e-3*step[k]
 		}
 		// all that is left is rounding
 		if n := len(points); n > 0 && !(at.Objectives[1] < points[n-1].Objectives[1]-0.5*step[1]) {
-			return points, complete, nil
+			return points, status, nil
 		}
 		points = append(points, at)
+		if opts.Each != nil {
+			opts.Each(at)
+		}
 		limit[1] = at.Objectives[1] - step[1]
 	}
 }

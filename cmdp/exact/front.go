@@ -88,7 +88,7 @@ func (m *lazyPolicy) result(ctx context.Context) (*Result, error) {
 // A FrontResult is an approximation of the trade-off curve from both sides.
 type FrontResult struct {
 	// Status is Infeasible, with its Certificate, if no policy meets the target, and
-	// Undecided if Error was not reached.
+	// Undecided if Error was not reached; Stopped if Options.Budget was over before it was.
 	Status      Verdict
 	Certificate *Certificate
 	// Points are on the curve, or by a tenth of the error within it where models are so large that to be exact
@@ -177,7 +177,15 @@ func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) 
 	}
 	c := relevanceOf(p.dim(), task, opts.Over...)
 	f := &front{ctx: ctx, planner: p, relevance: c, task: task, opts: opts}
+	if opts.Budget > 0 {
+		within, cancel := context.WithTimeout(ctx, opts.Budget)
+		defer cancel()
+		f.ctx = within
+	}
 	r, err := f.run()
+	if f.ctx.Err() != nil && ctx.Err() == nil && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
+		return f.stopped(), nil
+	}
 	if err != nil || r.Status != Infeasible {
 		return r, err
 	}
@@ -217,6 +225,7 @@ func (f *front) run() (*FrontResult, error) {
 		}
 	}
 	f.rescale()
+	f.result.Relative, f.result.Error = math.Inf(1), math.Inf(1)
 	for {
 		corner, distance, weights, err := f.farthestCorner()
 		if err != nil {
@@ -236,6 +245,20 @@ func (f *front) run() (*FrontResult, error) {
 		}
 		f.rescale()
 	}
+}
+
+// stopped returns what is known when the time is over: the points so far, whose error is certified as ever, unless not
+// even the best one of each objective is known.
+func (f *front) stopped() *FrontResult {
+	if f.scale == nil {
+		return &FrontResult{Status: Stopped, Iterations: f.result.Iterations, Error: math.Inf(1), Relative: math.Inf(1),
+			Rounding: make([]float64, len(f.opts.Over))}
+	}
+	r := f.finish()
+	if r.Status == Undecided && !f.targetMissed {
+		r.Status = Stopped
+	}
+	return r
 }
 
 // finish sets what is known at the end.

@@ -24,10 +24,10 @@ type Options struct {
 	// NoNearest leaves out the policy of an infeasible answer: its returns are then those of a mixture of the
 	// policies that were found. To put one policy together may take many times as long as the verdict.
 	NoNearest bool
-	// Budget is the time after which [Solve] gives the best answer so far, 0 for any time; others do not look
-	// at it. That is a policy with its certified gap, or a proof that there is none, or neither. Its status is
-	// Stopped unless the gap is reached. A value iteration is interrupted in time; what is then made of what
-	// was found takes about as long as two of them.
+	// Budget is the time after which [Solve], [Front], [SolveDeterministic] and [DeterministicFront] give the best
+	// answer so far, 0 for any time; others do not look at it. That is a policy with its certified gap or a curve with
+	// its error, or a proof that there is none, or neither. Its status is Stopped unless the gap is reached. A value
+	// iteration is interrupted in time; what is then made of what was found takes about as long as two of them.
 	Budget time.Duration
 	// Iterations bounds the number of value iterations. 0 stands for 2000.
 	Iterations int
@@ -48,6 +48,7 @@ type Options struct {
 
 	now        func() time.Time // of Budget, nil for the clock
 	memoryless bool             // no policy has to remember anything
+	cutoff     *float64         // of a subproblem of branch and bound, which is of no use from this bound on
 }
 
 // EarlyGap is the gap of early answers, relative like Options.Gap.

@@ -33,8 +33,11 @@ func (s *solver) run() (*Result, error) {
 	if err == nil {
 		r, err = s.answer(verdict)
 	}
-	if errors.Is(err, errBudget) {
+	switch {
+	case errors.Is(err, errBudget):
 		r, err = s.stoppedResult()
+	case errors.Is(err, errCutOff):
+		r, err = &Result{Status: Stopped, Bound: s.bound.proof.Bound, Gap: math.Inf(1), Iterations: s.iterations}, nil
 	}
 	if err == nil {
 		r.targetTest = s.targetTest()
@@ -65,6 +68,9 @@ func (s *solver) decide() (Verdict, error) {
 func (s *solver) answer(verdict Verdict) (*Result, error) {
 	switch verdict {
 	case Infeasible:
+		if s.opts.cutoff != nil && s.farkas.certificate != nil { // nobody asks for the nearest returns
+			return s.infeasibleInTime(), nil
+		}
 		return s.infeasibleResult()
 	case Unbounded:
 		return s.unboundedResult()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/oracle/lp"
@@ -20,7 +21,7 @@ type Objective struct {
 // A Front is the trade-off curve between some returns.
 type Front struct {
 	// Status is Infeasible if no policy keeps the limits, and Undecided if the error that was asked for is not reached;
-	// where totals are rounded it is Stopped if it is not reached for the exact problem.
+	// Stopped where time was over before that, and where totals are rounded if it is not reached for the exact problem.
 	Status exact.Verdict
 	// Parts are the curves of which this one is made, one for each choice of the thresholds of the worst episodes.
 	Parts []FrontPart
@@ -86,11 +87,15 @@ func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOpt
 	if err != nil {
 		return nil, err
 	}
+	begin := time.Now()
 	f, err := q.curves(ctx, over, opts)
-	if err == nil && q.Rounded() {
-		err = q.settleFront(ctx, f, over, opts)
+	if err != nil || !q.Rounded() {
+		return f, err
 	}
-	return f, err
+	if opts.Budget > 0 {
+		opts.Budget = max(opts.Budget-time.Since(begin), 1)
+	}
+	return f, q.settleFront(ctx, f, over, opts)
 }
 
 // curves computes the curves for all choices of thresholds, with totals as they are rounded.
@@ -100,7 +105,11 @@ func (q *Query) curves(ctx context.Context, over []Objective, opts exact.FrontOp
 		return nil, err
 	}
 	f := newFront(over, places)
+	begin, budget := time.Now(), opts.Budget
 	err = q.EachThreshold(ctx, func(of *Query) error {
+		if budget > 0 {
+			opts.Budget = max(budget-time.Since(begin), 1)
+		}
 		r, err := of.curve(ctx, over, opts)
 		if err != nil {
 			return err
@@ -132,7 +141,7 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 	if err != nil {
 		return nil, err
 	}
-	points, complete, err := exact.DeterministicFront(ctx, q.Model, q.Task, [2][]float64(directions), opts)
+	points, status, err := exact.DeterministicFront(ctx, q.Model, q.Task, [2][]float64(directions), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -143,14 +152,12 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 				Query: q, Vertex: true})
 	}
 	f.sort()
-	f.Status = exact.Optimal
+	f.Status = status
 	switch {
-	case !complete || q.Rounded() && len(points) == 0:
+	case q.Rounded() && len(points) == 0:
 		f.Status = exact.Undecided
-	case q.Rounded():
+	case q.Rounded() && status == exact.Optimal:
 		f.Status = exact.Stopped
-	case len(points) == 0:
-		f.Status = exact.Infeasible
 	}
 	return f, nil
 }
@@ -239,8 +246,12 @@ func (f *Front) add(part FrontPart) {
 	f.Parts = append(f.Parts, part)
 	f.Iterations += r.Iterations
 	// One part with a curve is enough, and one that is undecided leaves all of it open.
-	if first || r.Status == exact.Undecided || f.Status == exact.Infeasible {
+	if first || r.Status == exact.Undecided || f.Status == exact.Infeasible ||
+		r.Status == exact.Stopped && f.Status == exact.Optimal {
 		f.Status = r.Status
+	}
+	if r.Status == exact.Stopped && len(r.Points) == 0 {
+		f.Error, f.Relative = math.Inf(1), math.Inf(1) // nothing is known of it
 	}
 	if r.Status != exact.Infeasible && len(r.Points) > 0 && !(r.Error <= f.Error) {
 		f.Error, f.Relative = r.Error, r.Relative

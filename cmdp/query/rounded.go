@@ -59,6 +59,11 @@ func (q *Query) settleFront(ctx context.Context, f *Front, over []Objective, opt
 	case len(f.Points) == 0 || outer.Status == exact.Undecided:
 		return nil
 	}
+	f.Status = exact.Stopped
+	if math.IsInf(outer.Error, 1) { // time was over before anything was known
+		f.Error, f.Relative = outer.Error, outer.Relative
+		return nil
+	}
 	f.Error, f.Relative = f.missed(outer, opts)
 	for _, part := range f.Parts {
 		part.Result.Outer, part.Result.Corners = nil, nil
@@ -66,7 +71,6 @@ func (q *Query) settleFront(ctx context.Context, f *Front, over []Objective, opt
 			part.Result.Outer, part.Result.Corners = outer.Parts[0].Result.Outer, outer.Parts[0].Result.Corners
 		}
 	}
-	f.Status = exact.Stopped
 	if f.Relative <= cmp.Or(opts.Error, defaultFrontError) {
 		f.Status = exact.Optimal
 	}

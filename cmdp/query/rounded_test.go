@@ -56,7 +56,8 @@ func TestRoundedFrontsClaimNoMore(t *testing.T) {
 		p := mustParse(t, drawRounded(rng))
 		over := []Objective{{Return: "gain", Maximize: rng.IntN(2) == 0},
 			{Return: []string{"much", "soon", "over"}[trial%3], Maximize: rng.IntN(2) == 0}}
-		truth, found := curved(t, p, over, Options{}), curved(t, p, over, Options{Resolution: []float64{1, 0.3}[trial%2]})
+		truth := curved(t, p, over, Options{})
+		found := curved(t, p, over, Options{Resolution: []float64{1, 0.3}[trial%2]})
 		seen[found.Status]++
 		switch {
 		case found.Status == exact.Infeasible && truth.Status != exact.Infeasible:

@@ -155,6 +155,67 @@ func (b *Bed) judgeSimulate(p *Problem, q *question, file string) *Failure {
 	return q.judgeStanding(p, "simulate", s.Objective, s.Violation, means)
 }
 
+// judgeMemoryless plays a policy file that says nothing of memory: at each step and state mostly the first action, and
+// else the last.
+func (b *Bed) judgeMemoryless(p *Problem, q *question, file string) *Failure {
+	if p.undiscounted() || p.Discount != "" && float(rat(p.Discount)) > 0.95 ||
+		slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" }) {
+		return nil
+	}
+	rows := map[[2]int][]Row{}
+	for _, r := range p.Transitions {
+		at := [2]int{r.State, r.Step}
+		rows[at] = append(rows[at], r)
+	}
+	text, steps := "step,state,action,probability\n", []int{0}
+	for h := range p.Horizon {
+		steps = append(steps, h+1)
+	}
+	for _, step := range steps[min(1, p.Horizon):] {
+		for state := range p.States {
+			if at := rowsAt(rows, state, step); len(at) > 0 {
+				first, last, h := at[0].Action, at[len(at)-1].Action, strconv.Itoa(step)
+				if step == 0 {
+					h = ""
+				}
+				if first == last {
+					text += fmt.Sprintf("%s,%d,%s,1\n", h, state, first)
+				} else {
+					text += fmt.Sprintf("%[1]s,%[2]d,%[3]s,0.75\n%[1]s,%[2]d,%[4]s,0.25\n", h, state, first, last)
+				}
+			}
+		}
+	}
+	policy := filepath.Join(b.Folder, "memoryless.csv")
+	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	rules, err := readPolicy(text)
+	if err != nil {
+		return failure("memoryless", "rules").but("%v", err)
+	}
+	v, err := q.graph().evaluate(rules, nil, asNumbers)
+	if err != nil {
+		return failure("memoryless", "a policy").but("%v", err)
+	}
+	s, _, f := ran[played](b, "simulate", file, "--policy", policy, "--episodes", "10", "--seed", "1", "--format", "json")
+	switch {
+	case f != nil:
+		return f
+	case s.Failed != nil && strings.Contains(s.Failed.Message, "a limit with always may be broken"):
+		return nil
+	case s.Failed != nil:
+		return q.judgeRefusal(p, s.Failed.Message)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Returns)) {
+		i, is := q.graph().index[name]
+		if is && !near(*s.Returns[name].Expected, v[i], moderate*float(q.scale(i))) {
+			return failure("memoryless", "expected %s = %v", name, v[i]).but("%v\n%s", *s.Returns[name].Expected, text)
+		}
+	}
+	return nil
+}
+
 // judgeStanding compares an objective and the distance from what limits allow with those of returns.
 func (q *question) judgeStanding(p *Problem, kind string, objective, violation *float64,
 	at map[string]*float64) *Failure {

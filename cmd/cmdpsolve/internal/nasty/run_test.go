@@ -88,7 +88,7 @@ func (p *Problem) checks() []string {
 		return []string{"curved", "convert"}
 	}
 	return []string{"plan", "check", "convert", "deterministic", "deterministic front", "distribution", "front",
-		"rounded", "simulate", "sweep", "swept chance"}
+		"memoryless", "rounded", "simulate", "sweep", "swept chance"}
 }
 
 // everyCheck are the questions about a problem, by their names.
@@ -103,6 +103,7 @@ var everyCheck = map[string]func(b *Bed, p *Problem, q *question, file string) *
 	"convert":             (*Bed).judgeConvert,
 	"deterministic":       (*Bed).judgeDeterministic,
 	"deterministic front": (*Bed).judgeDeterministicFront,
+	"memoryless":          (*Bed).judgeMemoryless,
 	"sweep":               (*Bed).judgeSweep,
 	"swept chance":        (*Bed).judgeSweptChance,
 	"distribution":        (*Bed).judgeDistribution,
