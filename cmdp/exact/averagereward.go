@@ -362,7 +362,10 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 		return 0, 0, err
 	}
 	if reached := dot(dir, returns); reached-value > 0.1*defaultGap*math.Abs(reached) {
-		sharp, error := q.solveRational(w, dir, value)
+		sharp, error, err := q.solveRational(ctx, w, dir, value)
+		if err != nil {
+			return 0, 0, err
+		}
 		if sharp-error > value-margin {
 			return sharp, error, nil
 		}
@@ -371,22 +374,23 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 }
 
 // solveRational is infiniteHorizon.solveRational beside means, which are not rational.
-func (p *averageReward) solveRational(w *transient, dir []float64, value float64) (bound, margin float64) {
+func (p *averageReward) solveRational(ctx context.Context, w *transient, dir []float64,
+	value float64) (bound, margin float64, err error) {
 	means, totals := p.splitDirection(dir)
-	v := p.rationalValues(w.LeastTotal, rationals(totals))
+	v := p.rationalValues(ctx, w.LeastTotal, rationals(totals))
 	if v == nil {
-		return value, math.Inf(1)
+		return value, math.Inf(1), ctx.Err()
 	}
 	each := make([]*big.Rat, p.m.States())
 	for s := range each {
 		each[s] = v(s)
 	}
 	if !p.belowBackups(rationals(totals), each) {
-		return value, math.Inf(1)
+		return value, math.Inf(1), nil
 	}
 	margin, _ = p.excessOverMeans(rationals(means), each, rationals(p.least.Bias)).Float64()
 	bound, _ = startValue(p.m, v).Float64()
-	return bound, margin*(1+4*roundoff) + 2*roundoff*math.Abs(bound)
+	return bound, margin*(1+4*roundoff) + 2*roundoff*math.Abs(bound), nil
 }
 
 func (p *averageReward) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {

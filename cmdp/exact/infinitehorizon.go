@@ -438,7 +438,11 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 			return z, nil, value, margin, nil
 		}
 		if near && z.Quotient.Rest <= mostNearOneStates {
-			if sharp, error := p.solveRational(z, dir, value); error < margin {
+			sharp, error, err := p.solveRational(ctx, z, dir, value)
+			if err != nil {
+				return z, nil, math.Inf(-1), 0, err
+			}
+			if error < margin {
 				value, margin = sharp, error
 			}
 		}
@@ -453,8 +457,8 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 			}
 		}
 		if z.Cancels() || z.Perturbation > most {
-			value, margin = p.solveRational(z, dir, value)
-			return z, nil, value, margin, nil
+			value, margin, err = p.solveRational(ctx, z, dir, value)
+			return z, nil, value, margin, err
 		}
 		z.Perturbation *= 8
 	}
@@ -510,11 +514,12 @@ func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 }
 
 // solveRational returns a bound found in rational arithmetic, with an infinite margin if that is not possible.
-func (p *infiniteHorizon) solveRational(z *markov.LeastTotal, dir []float64, value float64) (bound, margin float64) {
-	v := p.rationalValues(z, rationals(dir))
+func (p *infiniteHorizon) solveRational(ctx context.Context, z *markov.LeastTotal, dir []float64,
+	value float64) (bound, margin float64, err error) {
+	v := p.rationalValues(ctx, z, rationals(dir))
 	if v == nil {
-		return value, math.Inf(1)
+		return value, math.Inf(1), ctx.Err()
 	}
 	bound, _ = startValue(p.m, v).Float64()
-	return bound, 2 * roundoff * math.Abs(bound)
+	return bound, 2 * roundoff * math.Abs(bound), nil
 }

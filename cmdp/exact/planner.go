@@ -117,6 +117,9 @@ func checkTaskOf(dim int, task cmdp.Task) error {
 func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {
 	var r *Result
 	budget := newBudget(opts)
+	if budget != nil {
+		ctx = context.WithValue(ctx, rationalDeadline{}, budget.deadline)
+	}
 	err := p.withSolver(ctx, task, opts, func(s *solver) (err error) {
 		s.budget = budget
 		r, err = s.run()

@@ -90,7 +90,13 @@ func TestDirectionsInAnyOrder(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				v := p.rationalValues(z, []*big.Rat{rational(dir[0]), rational(dir[1])})
+				late, cancel := context.WithCancel(t.Context())
+				cancel()
+				_, _, err = p.solveRational(late, z, dir, 0)
+				if len(z.Quotient.Component) > 1 && !errors.Is(err, context.Canceled) {
+					t.Fatalf("trial %d: error %v of rational values: want the end of the context", trial, err)
+				}
+				v := p.rationalValues(t.Context(), z, []*big.Rat{rational(dir[0]), rational(dir[1])})
 				if v == nil {
 					t.Fatalf("trial %d, direction %v: no rational values", trial, dir)
 				}

@@ -125,7 +125,7 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	z := p.solverFor(rounded)
 	if p.gamma == 1 { // where returns cancel out, lower values are no bound
 		if low, err := p.loweredValues(ctx, z, rounded, 1); low != nil && err == nil && z.Cancels() {
-			if v := p.rationalValues(z, dir); v != nil {
+			if v := p.rationalValues(ctx, z, dir); v != nil {
 				return startValue(p.m, v), 0, nil
 			}
 		}

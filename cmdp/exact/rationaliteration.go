@@ -1,8 +1,10 @@
 package exact
 
 import (
+	"context"
 	"math/big"
 	"slices"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
@@ -24,8 +26,13 @@ const (
 	mostNearOneStates = 200
 )
 
+// rationalDeadline is the key under which a context has the time from on which no more rational arithmetic is done:
+// bounds in floating point are proved beyond it.
+type rationalDeadline struct{}
+
 // A rationalIteration is policy iteration for a total or discounted reward in rational arithmetic.
 type rationalIteration struct {
+	ctx   context.Context
 	k     *cmdp.Kernel
 	gamma float64
 	z     *markov.LeastTotal // whose policy is improved
@@ -35,16 +42,17 @@ type rationalIteration struct {
 
 // rationalValues improves the policy of a direction in rational arithmetic until no choice is better, and returns
 // the values of the states of the model, which are at most all of their backups. It returns nil if a policy
-// would go on for ever, or a component or the values before it are too large.
-func (p *infiniteHorizon) rationalValues(z *markov.LeastTotal, dir []*big.Rat) func(s int) *big.Rat {
+// would go on for ever, a component or the values before it are too large, or there is no time.
+func (p *infiniteHorizon) rationalValues(ctx context.Context, z *markov.LeastTotal,
+	dir []*big.Rat) func(s int) *big.Rat {
 	q := z.Quotient
-	r := &rationalIteration{p.k, p.gamma, z, dir, make([]*big.Rat, q.Rest+1)}
+	r := &rationalIteration{ctx, p.k, p.gamma, z, dir, make([]*big.Rat, q.Rest+1)}
 	r.v[q.Rest] = new(big.Rat)
 	before, bits := slices.Clone(z.Policy), 0
 	for i := range len(q.Component) - 1 {
 		lo, hi := q.Component[i], q.Component[i+1]
 		n := int(hi - lo)
-		if n > mostRational || n*n*bits > mostRationalWork || !r.component(lo, hi) {
+		if n > mostRational || n*n*bits > mostRationalWork || r.over() || !r.component(lo, hi) {
 			copy(z.Policy, before)
 			return nil
 		}
@@ -53,6 +61,12 @@ func (p *infiniteHorizon) rationalValues(z *markov.LeastTotal, dir []*big.Rat) f
 		}
 	}
 	return func(s int) *big.Rat { return r.v[q.Number[s]] }
+}
+
+// over reports whether there is no more time.
+func (r *rationalIteration) over() bool {
+	deadline, limited := r.ctx.Value(rationalDeadline{}).(time.Time)
+	return r.ctx.Err() != nil || limited && time.Now().After(deadline)
 }
 
 // component is policy iteration in the component of the states [lo, hi). It reports whether it came to an end.
@@ -164,6 +178,9 @@ func (r *rationalIteration) evaluate(lo, hi int32) bool {
 		}
 		rows[j], rows[at] = rows[at], rows[j]
 		for l := range n {
+			if r.over() {
+				return false
+			}
 			if l == j || rows[l][j].Sign() == 0 {
 				continue
 			}

@@ -115,7 +115,10 @@ func (p *infiniteHorizon) tightened(ctx context.Context, z *markov.LeastTotal, d
 		}
 	}
 	if wide() && small {
-		sharp, error := p.solveRational(z, dir, value)
+		sharp, error, err := p.solveRational(ctx, z, dir, value)
+		if err != nil {
+			return 0, 0, err
+		}
 		if sharp-error > value-margin {
 			value, margin = sharp, error
 		}

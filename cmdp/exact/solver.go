@@ -42,6 +42,9 @@ func (s *solver) run() (*Result, error) {
 	if err == nil {
 		r.targetTest = s.targetTest()
 	}
+	if err == nil && r.Status == Undecided && s.meetsTarget && s.budget.over() { // the proof was cut short
+		r.Status = Stopped
+	}
 	s.phases.enter("")
 	if err == nil && s.phases != nil {
 		r.Phases = s.phases.phases
