@@ -64,7 +64,7 @@ func (f *FilePolicy) Distribution(dst []float64, h, s int) { copy(dst, f.Probabi
 
 // Known reports whether the file says what the policy does in state s at step h. It does
 // for all states that the policy reaches.
-func (f *FilePolicy) Known(h, s int) bool { return f.steps[min(h, len(f.steps)-1)].line[s] > 0 }
+func (f *FilePolicy) Known(h, s int) bool { return f.steps[min(h, len(f.steps)-1)].line[s] != 0 }
 
 // Probabilities returns the probabilities of the actions of a state. They must not be changed.
 func (f *FilePolicy) Probabilities(h, s int) []float64 {
@@ -314,6 +314,9 @@ func (f *FilePolicy) reach() {
 	}
 }
 
+// unsaid is the line of a state that needs no row, or whose row is missing.
+const unsaid = -1
+
 // successors calls visit with the states that the policy reaches from s.
 func (f *FilePolicy) successors(rows *cmdp.Rows, h int, s int32, visit func(int32)) {
 	t := f.steps[min(h, len(f.steps)-1)]
@@ -322,8 +325,11 @@ func (f *FilePolicy) successors(rows *cmdp.Rows, h int, s int32, visit func(int3
 		visit(s)
 		return
 	}
+	if t.line[s] == 0 && end-first == 1 && f.of.Product.Action(h, int(s), 0) < 0 { // there is nothing to say of rest
+		t.line[s], t.probs[first] = unsaid, 1
+	}
 	if t.line[s] == 0 {
-		t.line[s] = -1 // said once
+		t.line[s] = unsaid // once
 		f.bad(0, "no row for state %s%s, which the policy reaches", f.of.StateName(int(s)),
 			atStep(h, f.of.Model.Horizon() > 0))
 		return

@@ -394,6 +394,13 @@ func checkKept(t *testing.T, said string, q *Query, b Bound) {
 		}
 	}
 	seen := make(map[string]bool)
+	for _, l := range of.Limits {
+		if seen[l.Name] {
+			t.Errorf("%s: two limits are called %s", said, l.Name)
+		}
+		seen[l.Name] = true
+	}
+	clear(seen)
 	err = of.thresholds(func(at []float64) error {
 		seen[fmt.Sprint(at)] = true
 		return nil

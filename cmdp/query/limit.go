@@ -293,6 +293,30 @@ func (q *Query) Of(scope Scope) (limits []*Limit) {
 	return limits
 }
 
+// nameApart gives limits that are written alike names of their own: with all digits of the bound or, where these are the
+// same too, with their place in the file.
+func nameApart(limits []*Limit) {
+	written := func() map[string]int {
+		times := make(map[string]int)
+		for _, l := range limits {
+			times[l.Name]++
+		}
+		return times
+	}
+	times := written()
+	for _, l := range limits {
+		if times[l.Name] > 1 && (l.Scope == OnAverage && l.Step == 0 || l.Scope == WithProbability) {
+			l.Name = words(l.Return, l.AtLeast, short(l.Bound), "")
+		}
+	}
+	times = written()
+	for _, l := range limits {
+		if times[l.Name] > 1 {
+			l.Name += fmt.Sprintf(" (constraints[%d])", l.Constraint)
+		}
+	}
+}
+
 // words writes a bound, such as "fuel ≤ 8 always".
 func words(of string, atLeast bool, bound, after string) string {
 	return of + " " + problem.Relation(atLeast) + " " + bound + after

@@ -216,6 +216,10 @@ func (q *Query) addSide(t *cmdp.Task, normal []float64, offset float64) {
 
 // addLimit adds a side of the target to the limits and the rows.
 func (q *Query) addLimit(t *cmdp.Task, l *Limit, row cmdp.Constraint) {
+	if slices.ContainsFunc(q.Limits, func(o *Limit) bool { return o.Name == l.Name }) {
+		l.Name += " (target)"
+		row.Name = l.Name
+	}
 	l.row = len(t.Constraints)
 	q.Limits, t.Constraints = append(q.Limits, l), append(t.Constraints, row)
 }
