@@ -125,7 +125,10 @@ func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Opt
 		return r, err
 	}
 	g, ok := task.Cost.(cost.Affine)
-	if !ok || i < 0 || g.Gradient()[i] == 0 {
+	if i >= 0 && (task.Cost == nil || ok && g.Gradient()[i] == 0) {
+		return p.keptForFree(ctx, task, opts, i)
+	}
+	if !ok || i < 0 {
 		return nil, nil
 	}
 	slope := math.Copysign(1, g.Gradient()[i])
@@ -236,18 +239,7 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	if !ok || i < 0 || !slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i] == 0 }) {
 		return nil, nil
 	}
-	spec := cmdp.ModelSpec{Dim: p.m.Dim(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
-	for j := range spec.Dim {
-		spec.Means = append(spec.Means, p.m.Mean(j))
-	}
-	lower, upper := meanBounds(&spec)
-	for _, l := range limits { // which no mean may come near
-		if j, x := singleEntry(l.Normal); x != 0 {
-			at := l.Offset / x
-			lower[j], upper[j] = math.Min(lower[j], at), math.Max(upper[j], at)
-		}
-	}
-	within, err := limitsWithout(limits, i, lower, upper)
+	within, err := p.limitsBeside(limits, i)
 	if within == nil || err != nil {
 		return nil, err
 	}
@@ -260,6 +252,136 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	}
 	r.Prices = unpriced(task.Constraints)
 	return r, nil
+}
+
+// limitsBeside returns the set of those limits that have nothing to do with return i, nil if it is empty.
+func (p *Planner) limitsBeside(limits []cmdp.Constraint, i int) (geometry.Compact, error) {
+	spec := cmdp.ModelSpec{Dim: p.m.Dim(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
+	for j := range spec.Dim {
+		spec.Means = append(spec.Means, p.m.Mean(j))
+	}
+	lower, upper := meanBounds(&spec)
+	for _, l := range limits { // which no mean may come near
+		if j, x := singleEntry(l.Normal); x != 0 {
+			at := l.Offset / x
+			lower[j], upper[j] = math.Min(lower[j], at), math.Max(upper[j], at)
+		}
+	}
+	return limitsWithout(limits, i, lower, upper)
+}
+
+// keptForFree answers a task in which limits alone ask for total i, all of them on one side, to which it can grow for
+// ever while the others are kept. A policy that does so with any probability keeps them: the optimum is that without
+// them, and is come as near to as the gap asks. It is nil if that is not so, or not known.
+func (p *Planner) keptForFree(ctx context.Context, task cmdp.Task, opts Options, i int) (*Result, error) {
+	limits, ok := limitsOf(task)
+	slope := 0.0
+	for _, l := range limits {
+		if l.Normal[i]*slope < 0 {
+			return nil, nil
+		}
+		slope += l.Normal[i]
+	}
+	if !ok || slope == 0 {
+		return nil, nil
+	}
+	var grows *Result
+	for _, penalty := range []float64{1, 10, 1000} {
+		r, err := p.growing(ctx, task, opts, growth{i, math.Copysign(1, slope), penalty, limits})
+		if err != nil {
+			return nil, err
+		}
+		if r != nil {
+			grows = r
+			break
+		}
+	}
+	if grows == nil || grows.Product != nil {
+		return nil, nil
+	}
+	without := task
+	var err error
+	without.Whole = nil
+	without.Target, err = p.limitsBeside(limits, i)
+	if err != nil || without.Target == nil {
+		return nil, err
+	}
+	about := func(l cmdp.Constraint) bool { return l.Normal[i] != 0 }
+	without.Constraints = slices.DeleteFunc(slices.Clone(task.Constraints), about)
+	best, err := p.Solve(ctx, without, opts)
+	if errors.Is(err, ErrNoTotal) || err == nil && (best.Status != Optimal || best.Product != nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.withGrowth(ctx, task, opts, best, grows, slices.DeleteFunc(slices.Clone(limits),
+		func(l cmdp.Constraint) bool { return !about(l) }), i)
+}
+
+// withGrowth returns the best answer without some limits on return i and, if it breaks these, mixes as little with the
+// policy under which that grows as the gap asks.
+func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, best, grows *Result,
+	limits []cmdp.Constraint, i int) (*Result, error) {
+	r := *best
+	r.Returns = slices.Clone(best.Returns)
+	r.Returns[i] = 0
+	for _, c := range best.mixture() {
+		e, err := Evaluate(ctx, p.m, c.Policy)
+		if err != nil {
+			return nil, err
+		}
+		r.Returns[i] += c.Weight * e.Returns[i]
+	}
+	r.Prices = unpriced(task.Constraints)
+	for k := range r.Prices {
+		at := slices.IndexFunc(best.Prices, func(b Price) bool {
+			return b.Offset == r.Prices[k].Offset && slices.Equal(b.Normal, r.Prices[k].Normal)
+		})
+		if at >= 0 {
+			r.Prices[k].Value = best.Prices[at].Value
+		}
+	}
+	kept := func(v []float64) bool {
+		return !slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return !(dot(l.Normal, v) <= l.Offset) })
+	}
+	if kept(r.Returns) {
+		return &r, nil
+	}
+	loss := 0.0
+	if task.Cost != nil {
+		far := slices.Clone(grows.Returns)
+		far[i] = 0
+		loss = task.Cost.Value(far) - best.Objective
+	}
+	const part = 0.5
+	share := part
+	if loss > 0 {
+		share = min(part, part*max(opts.Gap, defaultGap)*max(1, math.Abs(best.Objective)/loss))
+	}
+	r.Policy, r.Mixture, r.Joined = nil, nil, nil
+	for k, x := range r.Returns {
+		r.Returns[k] = (1-share)*x + share*grows.Returns[k]
+	}
+	if !kept(r.Returns) {
+		return nil, nil
+	}
+	var policies []cmdp.Policy
+	var weights []float64
+	for _, of := range []struct {
+		*Result
+		share float64
+	}{{best, 1 - share}, {grows, share}} {
+		for _, c := range of.mixture() {
+			r.Mixture = append(r.Mixture, WeightedPolicy{of.share * c.Weight, c.Policy})
+			policies, weights = append(policies, c.Policy), append(weights, of.share*c.Weight)
+		}
+	}
+	r.Objective += share * max(loss, 0)
+	r.Gap = r.Objective - r.Bound
+	branches, err := Branches(ctx, p.m, policies, weights)
+	r.Branches = branches
+	return &r, err
 }
 
 // meanBounds returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless]
