@@ -208,9 +208,7 @@ func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
 // sampled is what is told of the problem, and the environment that is asked.
 func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environment, err error) {
 	s := &c.settings
-	cfg = baseline.Config{Shape: p.Shape(), Task: p.Task, Knowledge: baseline.Knowledge{Span: c.sample.span},
-		Settings: cmdp.Settings{Pooled: s.Pool, Confidence: cmdp.Confidence{Episodes: 1, Failure: s.Failure}}}
-	if cfg.Task.Cost == nil && cfg.Task.Target == nil {
+	if p.Task.Cost == nil && p.Task.Target == nil {
 		return cfg, nil, usage("%s: nothing to learn for: give a goal, constraints or a target", p.name)
 	}
 	switch {
@@ -224,36 +222,28 @@ func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environ
 	case p.means() && p.hello != nil && p.hello.Terminates:
 		return cfg, nil, usage("--sample: long-run means of a simulator that may end by itself, as its hello says: want " +
 			"one that goes on")
-	case p.hello != nil:
-		return c.sampledSimulator(p, cfg)
-	case p.endless():
-		endless, err := cmdp.NewEndless(p.Model)
-		if err != nil {
-			return cfg, nil, usage("%s: %w", p.name, err)
-		}
-		cfg.Shape, cfg.Endless = endless.Shape(), &baseline.Endless{Discount: p.Model.Discount()}
-		if s.Returns == "known" {
-			cfg.Returns = endless.KnownReturns()
-		}
-		env = endless
-	case p.Shape() == nil:
+	case p.hello == nil && !p.endless() && p.Shape() == nil:
 		return cfg, nil, usage("%s: a plan from samples needs a horizon or a discount; this problem asks for totals",
 			p.name)
+	case p.hello != nil:
+		cfg, env, err = c.sampledSimulator(p)
 	default:
-		if s.Returns == "known" {
-			cfg.Returns = p.Model.KnownReturns()
+		cfg, env, err = contest.Told(p.Query, s.Returns == "known", s.Support == "auto")
+		if err != nil {
+			err = usage("%s: %w", p.name, err)
 		}
-		env = p.Model
 	}
-	if s.Support == "auto" {
-		cfg.Knowledge.Support = baseline.SupportOf(p.Model)
+	if err != nil {
+		return cfg, nil, err
 	}
+	cfg.Pooled, cfg.Knowledge.Span = s.Pool || p.hello != nil, c.sample.span
+	cfg.Confidence = cmdp.Confidence{Episodes: 1, Failure: s.Failure}
 	return cfg, env, nil
 }
 
 // sampledSimulator is what is told of a simulator, and the simulator.
-func (c *learnCommand) sampledSimulator(p *loaded, cfg baseline.Config) (baseline.Config, cmdp.Environment, error) {
-	cfg.Pooled = true
+func (c *learnCommand) sampledSimulator(p *loaded) (baseline.Config, cmdp.Environment, error) {
+	cfg := baseline.Config{Shape: p.Shape(), Task: p.Task}
 	if p.endless() {
 		cfg.Endless = &baseline.Endless{Discount: p.Problem.SimulatedDiscount}
 	}

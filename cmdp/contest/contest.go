@@ -199,12 +199,16 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 }
 
 // configure says what learners are told and how they are tuned.
-func (c *Contest) configure(ctx context.Context) error {
-	var know baseline.Knowledge
-	if c.opponent == nil {
-		var err error
-		know, err = c.knowledge(ctx)
+func (c *Contest) configure(ctx context.Context) (err error) {
+	c.cfg = baseline.Config{Task: c.Task}
+	if c.Query.Model != nil {
+		c.cfg, _, err = Told(c.Query, c.Returns == "known", c.Support == "auto" && c.opponent == nil)
 		if err != nil {
+			return err
+		}
+	}
+	if c.opponent == nil {
+		if err := c.knowledge(ctx); err != nil {
 			return err
 		}
 	}
@@ -212,19 +216,9 @@ func (c *Contest) configure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settings := cmdp.Settings{Bonus: c.Bonus, Pooled: c.Pool, Planner: c.Planner, Penalty: penalty,
+	c.cfg.Shape, c.cfg.Lazy, c.cfg.Tuning.KnapsackMargin = c.shape, c.Lazy, &c.Margin
+	c.cfg.Settings = cmdp.Settings{Bonus: c.Bonus, Pooled: c.Pool, Planner: c.Planner, Penalty: penalty,
 		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}}
-	c.cfg = baseline.Config{Shape: c.shape, Task: c.Task, Settings: settings, Lazy: c.Lazy, Knowledge: know,
-		Tuning: baseline.Tuning{KnapsackMargin: &c.Margin}}
-	switch {
-	case c.endless != nil:
-		c.cfg.Endless = &baseline.Endless{Discount: c.Query.Model.Discount()}
-		if c.Returns == "known" {
-			c.cfg.Returns = c.endless.KnownReturns()
-		}
-	case c.Returns == "known":
-		c.cfg.Returns = c.Query.Model.KnownReturns()
-	}
 	return nil
 }
 

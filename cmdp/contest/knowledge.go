@@ -8,19 +8,44 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
 
+// Told returns what learners and planners are told of a problem with a model, whether it has episodes or is one
+// endless run, and the environment that they play. With returns they are told the expected returns, with support which
+// successors a choice can have. It is an error if the problem asks for totals without a horizon.
+func Told(q *query.Query, returns, support bool) (cfg baseline.Config, env cmdp.Environment, err error) {
+	m := q.Model
+	cfg, env = baseline.Config{Shape: m.Shape(), Task: q.Task}, m
+	known := m.KnownReturns
+	if cfg.Shape == nil {
+		endless, err := cmdp.NewEndless(m)
+		if err != nil {
+			return cfg, nil, err
+		}
+		cfg.Shape, cfg.Endless = endless.Shape(), &baseline.Endless{Discount: m.Discount()}
+		env, known = endless, endless.KnownReturns
+	}
+	if returns {
+		cfg.Returns = known()
+	}
+	if support {
+		cfg.Knowledge.Support = baseline.SupportOf(m)
+	}
+	return cfg, env, nil
+}
+
 // knowledge computes what the settings say that learners are told beyond the task.
 // What was asked from the model but does not exist stays unknown; the learners
 // that need it then say so.
-func (c *Contest) knowledge(ctx context.Context) (know baseline.Knowledge, err error) {
-	m := c.Query.Model
+func (c *Contest) knowledge(ctx context.Context) (err error) {
+	m, know := c.Query.Model, &c.cfg.Knowledge
 	if c.Slater == "auto" || c.Safe == "auto" {
 		all, err := baseline.KnowledgeOf(ctx, m, c.Task)
 		if err != nil {
-			return know, err
+			return err
 		}
 		if c.Slater == "auto" {
 			know.Slater = all.Slater
@@ -29,18 +54,15 @@ func (c *Contest) knowledge(ctx context.Context) (know baseline.Knowledge, err e
 			know.Safe, know.SafeReturns = all.Safe, all.SafeReturns
 		}
 	}
-	if c.Support == "auto" {
-		know.Support = baseline.SupportOf(m)
-	}
 	if given, err := c.slater(); err != nil {
-		return know, err
+		return err
 	} else if given > 0 {
 		know.Slater = given
 	}
 	if c.Safe != "auto" && c.Safe != "none" {
 		know.Safe, know.SafeReturns, err = c.policy(c.Safe)
 		if err != nil {
-			return know, err
+			return err
 		}
 	}
 	switch c.Null {
@@ -50,14 +72,14 @@ func (c *Contest) knowledge(ctx context.Context) (know baseline.Knowledge, err e
 	default:
 		policy, returns, err := c.policy(c.Null)
 		if err != nil {
-			return know, err
+			return err
 		}
 		if !surely(m, c.Task, policy) {
-			return know, fmt.Errorf("null-policy %s: an episode of it does not surely return the same in every constraint", c.Null)
+			return fmt.Errorf("null-policy %s: an episode of it does not surely return the same in every constraint", c.Null)
 		}
 		know.Null, know.NullReturns = policy, returns
 	}
-	return know, nil
+	return nil
 }
 
 // readLog reads what learners have seen before.

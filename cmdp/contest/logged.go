@@ -50,14 +50,11 @@ func (l *Log) Read(of *problem.Process) (*cmdp.Counts, problem.LogSize, error) {
 // leave possible, see [baseline.PlanCredibly]. The problem has a horizon and one player.
 func (l *Log) Plan(ctx context.Context, q *query.Query, counts *cmdp.Counts, level float64, models int,
 	seed uint64) (*baseline.Credible, error) {
-	cfg := baseline.Config{Settings: cmdp.Settings{Pooled: l.Pool}, Shape: q.Model.Shape(), Task: q.Task,
-		Prior: counts, Seed: seed}
-	if !l.Returns {
-		cfg.Returns = q.Model.KnownReturns()
+	cfg, _, err := Told(q, !l.Returns, l.Support)
+	if err != nil {
+		return nil, err
 	}
-	if l.Support {
-		cfg.Knowledge.Support = baseline.SupportOf(q.Model)
-	}
+	cfg.Pooled, cfg.Prior, cfg.Seed = l.Pool, counts, seed
 	return baseline.PlanCredibly(ctx, cfg, level, models)
 }
 
