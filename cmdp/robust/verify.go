@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -281,86 +280,4 @@ func expectationAbove(lower, upper, values []float64) float64 {
 		sum = up(sum + up(p*math.Max(math.Nextafter(d, math.Inf(-1)), up(d))))
 	}
 	return math.Max(bound, sum)
-}
-
-// RationalGreatest returns the greatest return of a policy over the set in a direction, in rational arithmetic, for a
-// horizon. Numbers grow with every step. Probabilities of the policy count as they are.
-func (s *Set) RationalGreatest(policy cmdp.Policy, dir []float64) (*big.Rat, error) {
-	if s.m.Horizon() == 0 || len(dir) != s.m.Dim() {
-		return nil, errors.New("robust: want a horizon, and a direction of the dimension of the returns")
-	}
-	states := s.m.States()
-	v, next := make([]*big.Rat, states), make([]*big.Rat, states)
-	for i := range v {
-		v[i] = new(big.Rat)
-	}
-	for h := s.m.Horizon() - 1; h >= 0; h-- {
-		rows := s.kernels[s.kernel(h)]
-		for i := range next {
-			first, end := rows.Choices(i)
-			if first == end {
-				next[i] = v[i]
-				continue
-			}
-			probs := make([]float64, end-first)
-			policy.Distribution(probs, h, i)
-			next[i] = new(big.Rat)
-			for a, x := range probs {
-				if x != 0 {
-					next[i].Add(next[i], new(big.Rat).Mul(rational(x), s.rationalChoice(dir, h, first+a, v)))
-				}
-			}
-		}
-		v, next = next, v
-	}
-	sum := new(big.Rat)
-	for _, st := range s.m.StartStates() {
-		sum.Add(sum, new(big.Rat).Mul(rational(st.Probability), v[st.State]))
-	}
-	return sum, nil
-}
-
-func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-
-// rationalChoice returns the greatest value of a choice.
-func (s *Set) rationalChoice(dir []float64, h, c int, v []*big.Rat) *big.Rat {
-	rows := s.kernels[s.kernel(h)]
-	next, prob := rows.Row(c)
-	lower, upper := s.bounds(s.kernel(h), c)
-	if lower == nil {
-		lower, upper = prob, prob
-	}
-	values, order := make([]*big.Rat, len(next)), make([]int, len(next))
-	free, sum := rational(1), new(big.Rat)
-	for i, to := range next {
-		values[i], order[i] = new(big.Rat).Set(v[to]), i
-		if rows.Random() {
-			addDot(values[i], dir, rows.Outcome(c, i))
-		}
-		free.Sub(free, rational(lower[i]))
-		sum.Add(sum, new(big.Rat).Mul(rational(lower[i]), values[i]))
-	}
-	slices.SortFunc(order, func(a, b int) int { return values[b].Cmp(values[a]) })
-	for _, i := range order {
-		if free.Sign() <= 0 {
-			break
-		}
-		x := new(big.Rat).Sub(rational(upper[i]), rational(lower[i]))
-		if x.Cmp(free) > 0 {
-			x.Set(free)
-		}
-		sum.Add(sum, new(big.Rat).Mul(x, values[i]))
-		free.Sub(free, x)
-	}
-	if !rows.Random() {
-		addDot(sum, dir, rows.Returns(c))
-	}
-	return sum
-}
-
-// addDot adds the product of two vectors.
-func addDot(sum *big.Rat, x, y []float64) {
-	for i, a := range x {
-		sum.Add(sum, new(big.Rat).Mul(rational(a), rational(y[i])))
-	}
 }
