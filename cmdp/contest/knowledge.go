@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"errors"
 	"context"
 	"fmt"
 	"math"
@@ -17,6 +18,9 @@ import (
 // endless run, and the environment that they play. With returns they are told the expected returns, with support which
 // successors a choice can have. It is an error if the problem asks for totals without a horizon.
 func Told(q *query.Query, returns, support bool) (cfg baseline.Config, env cmdp.Environment, err error) {
+	if q == nil {
+		return cfg, nil, errors.New("contest: no query")
+	}
 	m := q.Model
 	cfg, env = baseline.Config{Shape: m.Shape(), Task: q.Task}, m
 	known := m.KnownReturns

@@ -26,8 +26,8 @@ type DeterministicOptions struct {
 type DeterministicResult struct {
 	// Status is Optimal if Gap is within DeterministicOptions.Gap, 1e-9 by default, relative to the objective
 	// or to what costs vary by, if that is less than 1; Infeasible if no policy that never draws meets the
-	// target; Undecided if the search was cut, Stopped if Options.Budget did so; and Unbounded where a policy that never
-	// draws has no bound.
+	// target; Undecided if the search was cut, Stopped if Options.Budget did so; and Unbounded where a policy that
+	// never draws has no bound.
 	Status Verdict
 	// Objective is the cost of Policy, and Bound a lower bound of the cost of every policy that never
 	// draws and meets the target; ±Inf where there is none. Gap is their difference.

@@ -293,8 +293,8 @@ func (q *Query) Of(scope Scope) (limits []*Limit) {
 	return limits
 }
 
-// nameApart gives limits that are written alike names of their own: with all digits of the bound or, where these are the
-// same too, with their place in the file.
+// nameApart gives limits that are written alike names of their own: with all digits of the bound or, where these are
+// the same too, with their place in the file.
 func nameApart(limits []*Limit) {
 	written := func() map[string]int {
 		times := make(map[string]int)
