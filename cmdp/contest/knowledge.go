@@ -1,8 +1,8 @@
 package contest
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
