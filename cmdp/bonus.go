@@ -95,8 +95,8 @@ func newMonotonicBonus(sh *Shape, pooled bool, scale BonusScale, conf Confidence
 	if scale.Mode == Published {
 		return nil, errUnpublished(scale)
 	}
-	if err := errors.Join(conf.check(), scale.Check()); err != nil {
-		return nil, err
+	if err := errors.Join(conf.Check(), scale.Check()); err != nil {
+		return nil, fmt.Errorf("cmdp: %w", err)
 	}
 	iota := math.Log(200*float64(sh.horizon)*float64(conf.Episodes)/conf.Failure) + conf.events(sh, pooled)
 	factor := scale.Multiplier()
@@ -143,12 +143,13 @@ type Confidence struct {
 	Failure  float64
 }
 
-func (c Confidence) check() error {
+// Check returns an error unless there is an episode, and the failure probability is one.
+func (c Confidence) Check() error {
 	if c.Episodes < 1 {
-		return fmt.Errorf("cmdp: %d episodes: want at least 1", c.Episodes)
+		return fmt.Errorf("episodes %d: want at least 1", c.Episodes)
 	}
 	if !(c.Failure > 0 && c.Failure < 1) {
-		return fmt.Errorf("cmdp: failure probability %g: want between 0 and 1", c.Failure)
+		return fmt.Errorf("failure probability %g: want between 0 and 1", c.Failure)
 	}
 	return nil
 }
@@ -171,11 +172,8 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 	if err := checkShape(sh); err != nil {
 		return nil, err
 	}
-	if err := conf.check(); err != nil {
-		return nil, err
-	}
-	if err := scale.Check(); err != nil {
-		return nil, err
+	if err := errors.Join(conf.Check(), scale.Check()); err != nil {
+		return nil, fmt.Errorf("cmdp: %w", err)
 	}
 	factor := scale.Multiplier()
 	events := conf.events(sh, pooled)

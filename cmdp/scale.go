@@ -95,9 +95,9 @@ func (b BonusScale) String() string {
 func (b BonusScale) Check() error {
 	switch {
 	case b.Mode < 0 || int(b.Mode) >= len(modeNames):
-		return fmt.Errorf("cmdp: unknown bonus mode %d", b.Mode)
+		return fmt.Errorf("unknown bonus mode %d", b.Mode)
 	case !(b.Factor >= 0) || math.IsInf(b.Factor, 1):
-		return fmt.Errorf("cmdp: bonus factor %g: want a finite number, at least 0", b.Factor)
+		return fmt.Errorf("bonus factor %g: want a finite number, at least 0", b.Factor)
 	}
 	return nil
 }

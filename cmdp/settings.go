@@ -97,8 +97,8 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	if returns == nil {
 		// Kernel and returns share the failure probability.
 		kernel.Failure /= 2
-		if err := s.Confidence.check(); err != nil {
-			return nil, err
+		if err := s.Confidence.Check(); err != nil {
+			return nil, fmt.Errorf("cmdp: %w", err)
 		}
 		// Each coordinate of each expected return is bounded on two sides, by two inequalities.
 		log, scale := math.Log(8*float64(shape.dim)/kernel.Failure)+kernel.events(shape, s.Pooled), s.Bonus.Multiplier()

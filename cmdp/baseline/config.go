@@ -88,10 +88,6 @@ func (c *Config) check() error {
 	switch {
 	case c.Task.Cost == nil && c.Task.Target == nil:
 		return errors.New("baseline: a task without a cost and without a target")
-	case c.Confidence.Episodes < 1:
-		return fmt.Errorf("baseline: %d episodes: want at least 1", c.Confidence.Episodes)
-	case !(c.Confidence.Failure > 0 && c.Confidence.Failure < 1):
-		return fmt.Errorf("baseline: failure probability %g: want between 0 and 1", c.Confidence.Failure)
 	case c.Pooled && !c.Shape.SameEveryStep():
 		return errors.New("baseline: counts cannot be pooled over steps that offer different choices")
 	case !(k.Span >= 0) || k.Span > 1e100:
@@ -103,11 +99,10 @@ func (c *Config) check() error {
 	case (k.Null == nil) != (k.NullReturns == nil) || k.NullReturns != nil && len(k.NullReturns) != d:
 		return fmt.Errorf("baseline: null policy with %d returns: want both, %d returns", len(k.NullReturns), d)
 	}
-	if err := c.Task.Check(d); err != nil {
-		return fmt.Errorf("baseline: %w", err)
-	}
-	if err := c.Tuning.check(); err != nil {
-		return err
+	for _, err := range []error{c.Confidence.Check(), c.Bonus.Check(), c.Task.Check(d), c.Tuning.Check()} {
+		if err != nil {
+			return fmt.Errorf("baseline: %w", err)
+		}
 	}
 	if c.Endless != nil {
 		if err := c.Endless.check(c.Shape); err != nil {
@@ -118,9 +113,6 @@ func (c *Config) check() error {
 		if err := k.Support.check(c.Shape, c.Pooled); err != nil {
 			return err
 		}
-	}
-	if err := c.Bonus.Check(); err != nil {
-		return fmt.Errorf("baseline: %w", err)
 	}
 	return nil
 }

@@ -35,23 +35,23 @@ type Tuning struct {
 	MeanModel bool
 }
 
-// check returns an error for what the algorithm concerned could not work with.
-func (t *Tuning) check() error {
+// Check returns an error for what the algorithm concerned could not work with.
+func (t *Tuning) Check() error {
 	switch {
 	case t.KnapsackMargin != nil && !(*t.KnapsackMargin >= 0 && *t.KnapsackMargin < 1):
-		return fmt.Errorf("baseline: knapsack margin %g: want at least 0 and less than 1", *t.KnapsackMargin)
+		return fmt.Errorf("knapsack margin %g: want at least 0 and less than 1", *t.KnapsackMargin)
 	case !(t.MultiplierStep >= 0) || math.IsInf(t.MultiplierStep, 1):
-		return fmt.Errorf("baseline: step of the multipliers %g: want a positive number, or 0 for the default",
+		return fmt.Errorf("step of the multipliers %g: want a positive number, or 0 for the default",
 			t.MultiplierStep)
 	case t.ObjectiveBonus != nil && (!(*t.ObjectiveBonus >= 0) || math.IsInf(*t.ObjectiveBonus, 1)):
-		return fmt.Errorf("baseline: objective bonus %g: want a finite number, at least 0", *t.ObjectiveBonus)
+		return fmt.Errorf("objective bonus %g: want a finite number, at least 0", *t.ObjectiveBonus)
 	case !(t.RewardUnit >= 0) || math.IsInf(t.RewardUnit, 1):
-		return fmt.Errorf("baseline: reward unit %g: want a positive number, or 0 for the default", t.RewardUnit)
+		return fmt.Errorf("reward unit %g: want a positive number, or 0 for the default", t.RewardUnit)
 	}
 	for name, x := range map[string]float64{"prior weight": t.PriorWeight, "correction": t.Correction,
 		"growth": t.Growth} {
 		if !(x >= 0) || math.IsInf(x, 1) {
-			return fmt.Errorf("baseline: %s %g: want a positive number, or 0 for the default", name, x)
+			return fmt.Errorf("%s %g: want a positive number, or 0 for the default", name, x)
 		}
 	}
 	return nil

@@ -218,7 +218,7 @@ func (c *Contest) configure(ctx context.Context) (err error) {
 	}
 	c.cfg.Shape, c.cfg.Lazy, c.cfg.Tuning.KnapsackMargin = c.shape, c.Lazy, &c.Margin
 	c.cfg.Settings = cmdp.Settings{Bonus: c.Bonus, Pooled: c.Pool, Planner: c.Planner, Penalty: penalty,
-		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}}
+		Confidence: c.Confidence()}
 	return nil
 }
 

@@ -119,9 +119,7 @@ func (s *Settings) List() []Setting {
 		{"algorithms", &s.Algorithms, "learners to compare, with commas between; all: every one that plays with " +
 			"episodes or, without a horizon, without (default: those that can play the problem)",
 			func() error { _, err := s.roster(); return err }},
-		{"episodes", &s.Episodes, "episodes of each run", func() error {
-			return wantUnless(s.Episodes >= 1, "episodes", s.Episodes, "at least 1")
-		}},
+		{"episodes", &s.Episodes, "episodes of each run", s.Confidence().Check},
 		{"seed", &s.Seed, "seed of the first run", nil},
 		{"seeds", &s.Seeds, "runs of each learner, with consecutive seeds", func() error {
 			return cmp.Or(wantUnless(s.Seeds >= 1, "seeds", s.Seeds, "at least 1"),
@@ -147,9 +145,7 @@ func (s *Settings) List() []Setting {
 			"none, auto (from the model)", func() error {
 			return wantUnless(s.Support == "none" || s.Support == "auto", "support", s.Support, "none or auto")
 		}},
-		{"failure", &s.Failure, "probability with which the theory statements may fail", func() error {
-			return wantUnless(s.Failure > 0 && s.Failure < 1, "failure probability", s.Failure, "between 0 and 1")
-		}},
+		{"failure", &s.Failure, "probability with which the theory statements may fail", nil}, // with episodes
 		{"lazy", &s.Lazy, "learners that solve programs do so only when a count has doubled", nil},
 		{"slater", &s.Slater, "Slater constant told to learners that need it: none, auto (from the model), or a number",
 			func() error { _, err := s.slater(); return err }},
@@ -160,12 +156,16 @@ func (s *Settings) List() []Setting {
 		{"changing", &s.Changing, "returns that change from episode to episode: drift:FILE (in equal steps to those " +
 			"of the problem FILE), switch:FILE (to those and back, at random), adversary (worse for the goal where " +
 			"the learner was lately)", s.Changing.check},
-		{"knapsack-margin", &s.Margin, "share of every budget that conrl-knapsack sets aside", func() error {
-			return wantUnless(s.Margin >= 0 && s.Margin < 1, "knapsack margin", s.Margin, "at least 0 and less than 1")
-		}},
+		{"knapsack-margin", &s.Margin, "share of every budget that conrl-knapsack sets aside",
+			(&baseline.Tuning{KnapsackMargin: &s.Margin}).Check},
 		{"log", &s.Log, "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending", nil},
 		{"expected", &s.Expected, "also average the exact expected returns of the policies played", nil},
 	}
+}
+
+// Confidence says how sure statements are to be, and over how many episodes.
+func (s *Settings) Confidence() cmdp.Confidence {
+	return cmdp.Confidence{Episodes: s.Episodes, Failure: s.Failure}
 }
 
 // wantUnless returns an error that says what is wanted in the place of a value, nil if it is good.
