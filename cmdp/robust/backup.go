@@ -15,13 +15,14 @@ type backup struct {
 	dirs    [][]float64
 	gamma   float64
 	waiting []waiting
-	next    []int32     // the successors of the choices that wait
-	values  [][]float64 // of these successors, in each direction
-	lower   []float64   // probabilities of the successors of a choice, at least
-	rooms   []float64   // how much they may grow
-	order   []int32     // of the successors of a choice
-	probs   []float64   // of the actions of a state
-	sums    []float64   // of each direction
+	next    []int32   // the successors of the choices that wait
+	values  []float64 // of these successors; those in direction j begin at j*stride
+	stride  int
+	lower   []float64 // probabilities of the successors of a choice, at least
+	rooms   []float64 // how much they may grow
+	order   []int32   // of the successors of a choice
+	probs   []float64 // of the actions of a state
+	sums    []float64 // of each direction
 }
 
 // enough is how many successors wait at most, unless one choice has more. Their values fit into a cache of the first
@@ -32,9 +33,8 @@ func (s *Set) newBackup(dirs [][]float64) *backup {
 	b := &backup{set: s, dirs: dirs, gamma: s.m.Discount()}
 	most := max(enough, s.longest)
 	b.next = make([]int32, 0, most)
-	for range dirs {
-		b.values = append(b.values, make([]float64, most+lanes))
-	}
+	b.stride = most + lanes
+	b.values = make([]float64, len(dirs)*b.stride)
 	b.lower = make([]float64, s.longest+lanes)
 	b.rooms = make([]float64, s.longest+lanes)
 	b.order = make([]int32, s.longest)
@@ -58,16 +58,20 @@ func (b *backup) wait(h, c int, share float64, state int) {
 	b.waiting = append(b.waiting, waiting{kernel, c, state, share, first, len(b.next)})
 }
 
+// fetch begins to bring the values of the successors of a choice into the cache.
+func (b *backup) fetch(rows *cmdp.Rows, c int, v []float64) {
+	next, _ := rows.Row(c)
+	if prefetch != nil && len(next) > 0 {
+		prefetch(&v[0], len(b.dirs), &next[0], len(next))
+	}
+}
+
 // load finds the values of the successors of all choices that wait, in each direction, with what the transitions
 // return if that is random. Memory that is read in no order is slow if each choice waits for it; so nothing else is
 // done here.
 func (b *backup) load(v []float64) {
-	n, gamma, next := len(b.dirs), b.gamma, b.next
-	for j := range n {
-		xs, of := b.values[j][:len(next)], v[j:]
-		for i, to := range next {
-			xs[i] = gamma * of[int(to)*n]
-		}
+	for j := 0; j < len(b.dirs); {
+		j += b.gather(j, v)
 	}
 	for i := range b.waiting {
 		w := &b.waiting[i]
@@ -84,6 +88,41 @@ func (b *backup) load(v []float64) {
 	}
 }
 
+// gather finds the values of the successors of all choices that wait in direction j and in some of those that follow.
+// It returns in how many: a successor is found once for all of them.
+func (b *backup) gather(j int, v []float64) int {
+	n, gamma := len(b.dirs), b.gamma
+	of, x0 := v[j:], b.direction(j)
+	switch left := n - j; {
+	case left >= 4:
+		x1, x2, x3 := b.direction(j+1), b.direction(j+2), b.direction(j+3)
+		for i, to := range b.next {
+			x := (*[4]float64)(of[int(to)*n:])
+			x0[i] = gamma * x[0]
+			x1[i] = gamma * x[1]
+			x2[i] = gamma * x[2]
+			x3[i] = gamma * x[3]
+		}
+		return 4
+	case left >= 2:
+		x1 := b.direction(j + 1)
+		for i, to := range b.next {
+			x := (*[2]float64)(of[int(to)*n:])
+			x0[i] = gamma * x[0]
+			x1[i] = gamma * x[1]
+		}
+		return 2
+	default:
+		for i, to := range b.next {
+			x0[i] = gamma * of[int(to)*n]
+		}
+		return 1
+	}
+}
+
+// direction returns the values of all successors that wait in direction j.
+func (b *backup) direction(j int) []float64 { return b.values[j*b.stride:][:len(b.next)] }
+
 // full reports whether there may be no room for another choice.
 func (b *backup) full() bool { return len(b.next)+b.set.longest > cap(b.next) }
 
@@ -94,16 +133,7 @@ func (b *backup) reset() {
 }
 
 // of returns the values of the successors of a choice that waits in direction j.
-func (b *backup) of(w *waiting, j int) []float64 { return b.values[j][w.first:w.end] }
-
-// reward returns what a choice that waits returns in direction j, but for what its transitions do.
-func (b *backup) reward(w *waiting, j int) float64 {
-	rows := b.set.kernels[w.kernel]
-	if rows.Random() {
-		return 0
-	}
-	return dot(b.dirs[j], rows.Returns(w.choice))
-}
+func (b *backup) of(w *waiting, j int) []float64 { return b.direction(j)[w.first:w.end] }
 
 // one loads a choice alone.
 func (b *backup) one(h, c int, v []float64) *waiting {
@@ -115,33 +145,42 @@ func (b *backup) one(h, c int, v []float64) *waiting {
 
 // finish sets sums to the greatest values of a choice whose successors' values are loaded.
 func (b *backup) finish(w *waiting) {
-	lower, upper := b.set.bounds(w.kernel, w.choice)
-	if lower == nil {
-		_, prob := b.set.kernels[w.kernel].Row(w.choice)
+	rows := b.set.kernels[w.kernel]
+	b.expect(w)
+	if rows.Random() {
+		return
+	}
+	returns := rows.Returns(w.choice)
+	for j, dir := range b.dirs {
+		b.sums[j] += dot(dir, returns)
+	}
+}
+
+// expect sets sums to the greatest expected values of the successors of a choice.
+func (b *backup) expect(w *waiting) {
+	prob, upper := b.set.bounds(w.kernel, w.choice)
+	if prob == nil {
+		_, prob = b.set.kernels[w.kernel].Row(w.choice)
+	}
+	n := len(prob)
+	lower, rooms := b.lower[:n+lanes], b.rooms[:n+lanes]
+	free, room := 1.0, 0.0
+	for i, u := range upper {
+		l := prob[i]
+		lower[i], rooms[i] = l, u-l
+		free -= l
+		room += u - l
+	}
+	free = min(free, room)
+	if upper == nil || free <= 0 {
 		for j := range b.sums {
-			b.sums[j] = dot(prob, b.of(w, j)) + b.reward(w, j)
+			b.sums[j] = dot(prob, b.of(w, j))
 		}
 		return
 	}
-	n := len(lower)
-	upper = upper[:n]
-	rooms, free, room := b.rooms[:n], 1.0, 0.0
-	for i, l := range lower {
-		free -= l
-		rooms[i] = upper[i] - l
-		room += rooms[i]
-	}
-	copy(b.lower, lower)
-	clear(b.lower[n : n+lanes])
-	clear(b.rooms[n : n+lanes])
-	free = min(free, room)
-	for j, values := range b.values {
-		if free <= 0 {
-			b.sums[j] = dot(lower, b.of(w, j)) + b.reward(w, j)
-			continue
-		}
-		b.sums[j] = fill(values[w.first:], b.lower, b.rooms, n, free) + b.reward(w, j)
-	}
+	clear(lower[n:])
+	clear(rooms[n:])
+	fill(b.sums, b.values[w.first:], b.stride, lower, rooms, n, free)
 }
 
 func dot(x, y []float64) float64 {
@@ -176,7 +215,12 @@ func (b *backup) least(h, s int, weights, v, values []float64) (action int) {
 // in returns the value of choice c in direction j under given probabilities.
 func (b *backup) in(a *Answer, h, c, j int, v []float64) float64 {
 	w := b.one(h, c, v)
-	return b.reward(w, j) + dot(a.row(h, c), b.of(w, j))
+	value := dot(a.row(h, c), b.of(w, j))
+	rows := b.set.kernels[w.kernel]
+	if !rows.Random() {
+		value += dot(b.dirs[j], rows.Returns(c))
+	}
+	return value
 }
 
 // answer makes nature's answer to the values in direction j at choice c.
@@ -215,6 +259,7 @@ func (b *backup) policy(dst []float64, policy cmdp.Policy, h, lo, hi int, v []fl
 				b.addTo(dst, v)
 			}
 			b.wait(h, first+a, x, s)
+			b.fetch(rows, first+a, v)
 		}
 	}
 	b.addTo(dst, v)

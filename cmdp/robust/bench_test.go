@@ -66,8 +66,7 @@ func largeCase(
 
 // BenchmarkEvaluate measures the certified returns of a policy, least and greatest, on 10^5 states, 20 steps and 20
 // successors, beside the exact evaluation of the same policy in the nominal model, in turn. It reports the time of the
-// processor that each takes, and how many times that of the second the first is, which is to be at most 5 for one
-// return.
+// processor that each takes, and how many times that of the second the first is, which is to be at most 5.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, returns := range []int{1, 3} {
 		for _, width := range []float64{0.02, 0.2, 1} {

@@ -6,32 +6,43 @@ import (
 	"slices"
 )
 
-// fill returns the greatest expectation of values over distributions between bounds: every successor gets its lower
-// bound, and what is left goes to the best ones, up to their upper bounds (Givan, Leach, Dean 2000). Rooms are how much
-// each probability may grow above the lower bound, and free, positive and at most their sum, is what is left. By the
-// duality of linear programs this is the least of
+// fill sets dst to the greatest expectations of values, one of each direction, over distributions between bounds:
+// every successor gets its lower bound, and what is left goes to the best ones, up to their upper bounds (Givan, Leach,
+// Dean 2000). Rooms are how much each probability may grow above the lower bound, and free, positive and at most their
+// sum, is what is left. By the duality of linear programs an expectation is the least of
 //
 //	Σ lower·value + free·t + Σ rooms·max(value − t, 0)
 //
 // over t, and the best t is the value of the successor at which what is left runs out. Each t gives a bound, so that
-// rounding in the search for t cannot make it too low. The n successors are followed by zeros in lower and rooms, and
-// by any finite numbers in values, to a multiple of lanes.
-func fill(values, lower, rooms []float64, n int, free float64) float64 {
-	if compare != nil && n <= few {
-		return compare(&values[0], &lower[0], &rooms[0], n, free)
+// rounding in the search for t cannot make it too low. Values of the n successors in direction j begin at j*stride. The
+// successors are followed by zeros in lower and rooms, and by any finite numbers in values, to a multiple of lanes.
+func fill(dst, values []float64, stride int, lower, rooms []float64, n int, free float64) {
+	if pivots != nil && n <= few {
+		pivots(&dst[0], &values[0], stride, len(dst), &rooms[0], n, free)
+		sums(&dst[0], &values[0], stride, len(dst), &lower[0], &rooms[0], n, free)
+		return
 	}
-	return dot(lower[:n], values) + cut(values[:n], rooms[:n], free)
+	for j := range dst {
+		of := values[j*stride:][:n]
+		dst[j] = dot(lower[:n], of) + cut(of, rooms[:n], free)
+	}
 }
 
-// compare, nil where processors have no vector instructions for it, does what fill does, by comparing each successor
-// with each.
-var compare func(values, lower, rooms *float64, n int, free float64) float64
+// What processors have instructions for; nil where they have none.
+var (
+	// pivots sets t to the best t of each direction. Each successor is compared with each.
+	pivots func(t, values *float64, stride, dirs int, rooms *float64, n int, free float64)
+	// sums replaces the t of each direction by the sum that it gives.
+	sums func(t, values *float64, stride, dirs int, lower, rooms *float64, n int, free float64)
+	// prefetch begins to bring the values of successors in n directions into the cache.
+	prefetch func(v *float64, n int, next *int32, successors int)
+)
 
 // few is up to how many successors comparing each with each is the faster way.
 const few = 64
 
-// lanes is how many successors are compared side by side.
-const lanes = 8
+// lanes is how many successors are compared side by side, at most.
+const lanes = 24
 
 // filled bounds the rounding error of fill, in units of the roundoff, of all room and of the greatest magnitude of a
 // value, for n successors. That of the sum of the lower bounds is not in it.
