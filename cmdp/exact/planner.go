@@ -129,6 +129,16 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
 		return p.withoutCost(ctx, task, relevanceOf(p.dim(), task), opts, r)
 	}
+	if err == nil && r.Status == Undecided && p.m != nil && p.m.Horizon() == 0 {
+		for i := range p.m.Dim() { // what steps give may be too little to be counted
+			if p.m.Discount() < 1 || p.m.Mean(i) {
+				continue
+			}
+			if free, err := p.keptForFree(ctx, task, opts, i); free != nil || err != nil {
+				return free, err
+			}
+		}
+	}
 	var found *NoTotalError
 	if errors.As(err, &found) && found.Wanted {
 		if r, unbound := p.unboundedByMeans(ctx, task, opts, found); r != nil || unbound != nil {

@@ -124,11 +124,11 @@ func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Opt
 	if r, err := p.withoutReturn(ctx, task, opts, i); r != nil || err != nil {
 		return r, err
 	}
-	g, ok := task.Cost.(cost.Affine)
-	if i >= 0 && (task.Cost == nil || ok && g.Gradient()[i] == 0) {
-		return p.keptForFree(ctx, task, opts, i)
+	if r, err := p.keptForFree(ctx, task, opts, i); r != nil || err != nil {
+		return r, err
 	}
-	if !ok || i < 0 {
+	g, ok := task.Cost.(cost.Affine)
+	if !ok || i < 0 || g.Gradient()[i] == 0 {
 		return nil, nil
 	}
 	slope := math.Copysign(1, g.Gradient()[i])
@@ -275,6 +275,9 @@ func (p *Planner) limitsBeside(limits []cmdp.Constraint, i int) (geometry.Compac
 // them, and is come as near to as the gap asks. It is nil if that is not so, or not known.
 func (p *Planner) keptForFree(ctx context.Context, task cmdp.Task, opts Options, i int) (*Result, error) {
 	limits, ok := limitsOf(task)
+	if g, affine := task.Cost.(cost.Affine); i < 0 || task.Cost != nil && !(affine && g.Gradient()[i] == 0) {
+		return nil, nil
+	}
 	slope := 0.0
 	for _, l := range limits {
 		if l.Normal[i]*slope < 0 {
@@ -379,6 +382,9 @@ func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, 
 	}
 	r.Objective += share * max(loss, 0)
 	r.Gap = r.Objective - r.Bound
+	if !p.m.Means() {
+		return &r, nil
+	}
 	branches, err := Branches(ctx, p.m, policies, weights)
 	r.Branches = branches
 	return &r, err
