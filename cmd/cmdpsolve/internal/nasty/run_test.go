@@ -149,7 +149,7 @@ func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 	if p.Goal == nil && !slices.ContainsFunc(p.Constraints, func(l Limit) bool { return !l.sure() }) {
 		return nil // nothing to plan for
 	}
-	if strings.Contains(message, "want a coarser resolution") || strings.Contains(message, "want a resolution to round") {
+	if wantsResolution(message) {
 		return nil
 	}
 	// A total that is infinite under all policies is refused, and so is one that grows beside long-run means.
@@ -162,6 +162,11 @@ func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 		return nil
 	}
 	return failure("refused", "an answer").but("%s", message)
+}
+
+// wantsResolution reports whether totals have too many values to be counted exactly, as a message says.
+func wantsResolution(message string) bool {
+	return strings.Contains(message, "want a coarser resolution") || strings.Contains(message, "want a resolution to round")
 }
 
 // Replay asks all questions about the problem of a file, which failed once, by the methods for small models and
