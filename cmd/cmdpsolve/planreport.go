@@ -126,7 +126,6 @@ type limitReport struct {
 	Price      report.Number `json:"price" csv:"price"`
 	shown      float64       // price, see query.Standing
 	scale      float64       // of rounding errors of the slack
-	touched    string        // why it cannot be tightened, "" if that is not known
 }
 
 // newLimitReport is a limit without slack and price. Nil is the target.
@@ -217,12 +216,8 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 
 // addLimits adds constraints and target with their prices.
 func (d *planReport) addLimits(p *loaded, r *exact.Result) {
-	lower, upper := p.Task.Box.Lower(), p.Task.Box.Upper()
 	for _, s := range p.Standings(r) {
 		c := newLimitReport(s.Limit)
-		if l := s.Limit; l != nil && l.Coordinate() >= 0 {
-			c.touched = touched(l, lower[l.Coordinate()], upper[l.Coordinate()])
-		}
 		c.Slack = report.Number(s.Slack)
 		c.Price = report.Number(s.Price)
 		c.shown = s.Shown()
@@ -332,30 +327,6 @@ func (d *planLimits) table(limits []limitReport) *report.Table {
 	return t
 }
 
-// touched says why no policy keeps a limit with room to spare: no expected return between lower and upper does.
-func touched(l *query.Limit, lower, upper float64) string {
-	_, most := l.Slacks(lower, upper)
-	switch {
-	case most > 0:
-		return ""
-	case l.Scope == query.WorstEpisodes:
-		return "its threshold is the limit itself"
-	}
-	return "no policy keeps the limit with room to spare"
-}
-
-// touchedNotes says of limits that cannot be tightened that their price may be too large: any multiplier above the rate
-// at which the optimum improves proves the bound as well.
-func touchedNotes(limits []limitReport) (notes report.Note) {
-	for _, c := range limits {
-		if c.touched != "" && c.shown > 0 {
-			notes = append(notes, fmt.Sprintf("The price of %s may be more than the optimum gains, since %s.",
-				c.Constraint, c.touched))
-		}
-	}
-	return notes
-}
-
 // notes says in sentences what the tables mean, and what a learner would be told.
 func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	notes := d.SecondOpinion.note()
@@ -380,7 +351,6 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	case d.Rho > 0:
 		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it "+
 			"is relaxed.")
-		notes = append(notes, touchedNotes(d.Constraints)...)
 		// With a smaller one the penalty would hardly count for a learner.
 		if learning && p.learnable() && float64(d.Rho)*p.extent() > 1e-3*math.Abs(float64(d.Objective)) {
 			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))

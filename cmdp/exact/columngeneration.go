@@ -43,6 +43,7 @@ type columnGeneration struct {
 	perturbing  bool       // multipliers are changed to make a ray cost something
 	costRange   valueRange // of the costs of the policies found for a sum
 	bound       dualBound
+	rates       map[int]float64 // of rows of the task where the multipliers of the bound may not be unique
 	farkas      farkasProof
 }
 

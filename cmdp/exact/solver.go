@@ -59,6 +59,9 @@ func (s *solver) decide() (Verdict, error) {
 	}
 	verdict, err := s.solve()
 	if err == nil && verdict == Optimal {
+		err = s.rightDerivatives()
+	}
+	if err == nil && verdict == Optimal {
 		err = s.joinClasses()
 		if errors.Is(err, errBudget) {
 			err = nil
@@ -174,7 +177,11 @@ func (s *solver) fillPrices(r *Result) {
 	for k, row := range s.rows {
 		p := Price{Constraint: row}
 		if s.bound.proof != nil && k < len(s.bound.nu) {
-			p.Value = s.bound.nu[k]
+			p.Multiplier = s.bound.nu[k]
+		}
+		p.Value = p.Multiplier
+		if rate, found := s.rates[k]; found {
+			p.Value = min(p.Value, rate)
 		}
 		r.Prices = append(r.Prices, p)
 	}

@@ -80,7 +80,7 @@ func (q *Query) Standings(r *exact.Result) (list []Standing) {
 	rest := slices.Clone(r.Dual) // what the rows leave of it is the price of a curved target
 	sides, rows := q.Scale(), q.Rows()
 	for k, price := range r.Prices {
-		floats.AddScaled(rest, -price.Value, price.Normal)
+		floats.AddScaled(rest, -price.Multiplier, price.Normal)
 		if k >= len(rows) || rows[k].Scope == EveryEpisode {
 			continue // it holds for all returns that are possible, or is listed below
 		}

@@ -45,7 +45,8 @@ func TestStandingsMakeUpTheDual(t *testing.T) {
 			r.Returns = append(r.Returns, rng.NormFloat64())
 		}
 		for _, row := range q.Task.Constraints {
-			r.Prices = append(r.Prices, exact.Price{Constraint: row, Value: rng.Float64()})
+			price := rng.Float64()
+			r.Prices = append(r.Prices, exact.Price{Constraint: row, Value: price, Multiplier: price})
 		}
 		sum, sides := make([]float64, len(q.Returns)), q.Scale()
 		for _, s := range q.Standings(r) {

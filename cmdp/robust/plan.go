@@ -330,7 +330,7 @@ func (s *search) rowPrices(r *exact.Result) []float64 {
 	for k, row := range s.rows {
 		for i, p := range r.Prices {
 			if !used[i] && p.Offset == row.Offset && slices.Equal(p.Normal, row.Normal) {
-				prices[k], used[i] = math.Max(0, p.Value), true
+				prices[k], used[i] = math.Max(0, p.Multiplier), true
 				break
 			}
 		}

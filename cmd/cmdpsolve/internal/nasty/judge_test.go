@@ -392,7 +392,7 @@ func (q *question) judgeReturns(p *Problem, a *planned) *Failure {
 }
 
 // judgePrices checks that prices are subgradients: moving limits by t changes the optimum by at least the
-// prices times t, however far.
+// prices times t, however far, and by no more where a limit is loosened a little, also at a kink.
 func (q *question) judgePrices(p *Problem, a *planned, exact result, size float64) *Failure {
 	if slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" || l.sure() }) {
 		return nil
@@ -403,10 +403,11 @@ func (q *question) judgePrices(p *Problem, a *planned, exact result, size float6
 			return failure("price", "a price of %s", p.Constraints[k].text()).but("%s", show(price))
 		}
 	}
+	const little = 1e-12
 	for at, k := range limitsInOrder(p) {
 		i := slices.Sorted(maps.Keys(q.limits[k][0].coef))[0]
 		width := q.scale(i)
-		for _, share := range []float64{-0.5, -0.01, 0.01, 0.5} {
+		for _, share := range []float64{-0.5, -0.01, little, 0.5} {
 			moved := slices.Clone(q.limits)
 			l := moved[k][0]
 			by := mul(width, ratOf(share)) // looser if positive
@@ -424,6 +425,11 @@ func (q *question) judgePrices(p *Problem, a *planned, exact result, size float6
 				return failure("price", "optimum %.12g where %s is loosened by %g from %.12g", got,
 					p.Constraints[k].text(), float(by), float(exact.value)).
 					but("price %g, by which the optimum is at least %.12g", *a.Constraints[at].Price, least)
+			}
+			rate := float(new(big.Rat).Quo(sub(exact.value, r.value), by))
+			if price := *a.Constraints[at].Price; share == little && price > rate*(1+1e-4)+1e-6*size/float(width) {
+				return failure("price", "%.12g where %s is loosened a little", rate, p.Constraints[k].text()).
+					but("price %.12g", price)
 			}
 		}
 	}

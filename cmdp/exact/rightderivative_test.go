@@ -1,0 +1,96 @@
+package exact_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
+)
+
+// TestPricesAtKinks puts limits where policies are, at which the optimum improves at another rate than it worsens. The
+// price of each is the first rate, by programs over all policies, and no more than its multiplier, of which those
+// of all limits together make up the proof.
+func TestPricesAtKinks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 3))
+	differ := 0
+	for trial := range 150 {
+		m := randomModel(t, rng, shapeOf{states: 2, actions: 3, horizon: 2, dim: 3, successors: 2,
+			integer: trial%2 == 0})
+		policies := everyPolicy(m)
+		at := policies[rng.IntN(len(policies))]
+		most := []float64{math.Inf(1), at[1], at[2]}
+		if trial%3 == 0 { // where a limit cannot be tightened
+			most[2] = slices.MinFunc(policies, func(a, b []float64) int { return int(math.Copysign(1, a[2]-b[2])) })[2]
+			most[1] = math.Inf(1)
+		}
+		asked, err := geometry.NewBox(slices.Repeat([]float64{math.Inf(-1)}, 3), most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Cost: linear(t, box(t, m), []float64{1, 0, 0}), Box: box(t, m)}
+		if err := task.Within(asked, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range most {
+			if !math.IsInf(x, 1) {
+				normal := make([]float64, 3)
+				normal[i] = 1
+				task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: normal, Offset: x})
+			}
+		}
+		r, err := exact.Solve(context.Background(), m, task, exact.Options{})
+		if err != nil || r.Status != exact.Optimal {
+			t.Fatalf("trial %d: %v, %v", trial, r, err)
+		}
+		for _, p := range r.Prices[:len(task.Constraints)] {
+			const little = 1e-5
+			i := slices.Index(p.Normal, 1)
+			looser := slices.Clone(most)
+			looser[i] += little
+			rate := (leastCost(t, policies, most) - leastCost(t, policies, looser)) / little
+			if math.Abs(p.Value-rate) > 1e-4*(1+rate) || p.Value > p.Multiplier {
+				t.Errorf("trial %d: price %g, multiplier %g of return %d: the optimum improves by %g", trial, p.Value,
+					p.Multiplier, i, rate)
+			}
+			if p.Multiplier > p.Value+1e-3 {
+				differ++
+			}
+		}
+		if r.Proof != nil {
+			if _, err := exact.VerifyBound(context.Background(), m, task, r.Proof); err != nil {
+				t.Errorf("trial %d: %v", trial, err)
+			}
+		}
+	}
+	if differ < 10 {
+		t.Errorf("%d prices differ from their multipliers: want 10", differ)
+	}
+}
+
+// leastCost returns the least of the first return of the mixtures of points that are nowhere more than most.
+func leastCost(t *testing.T, points [][]float64, most []float64) float64 {
+	t.Helper()
+	p := &lp.Problem{}
+	sum, rows := lp.Equal(nil, 1), make([]lp.Constraint, len(most))
+	for i, x := range most {
+		rows[i] = lp.AtMost(nil, x)
+	}
+	for _, v := range points {
+		p.Minimize, sum.Coef = append(p.Minimize, v[0]), append(sum.Coef, 1)
+		for i, x := range v {
+			rows[i].Coef = append(rows[i].Coef, x)
+		}
+	}
+	p.Rows = append(rows, sum)
+	sol, err := lp.Solve(p)
+	if err != nil || sol.Status != lp.Optimal {
+		t.Fatalf("%v, %v", sol, err)
+	}
+	return sol.Objective
+}
