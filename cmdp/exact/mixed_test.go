@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -397,6 +398,46 @@ func TestGrowthBesideEqualMeans(t *testing.T) {
 			t.Errorf("mean 0: %+v, %v: want unbounded", r, err)
 		case mean == 1 && !errors.As(err, &no) && (err != nil || r.Status != Infeasible):
 			t.Errorf("mean 1: %+v, %v: want no policy", r, err)
+		}
+	}
+}
+
+// TestGrowthCosts limits a total that grows by work alone, which uses fuel for ever: a mean is as good as without the
+// limit, and fuel is not.
+func TestGrowthCosts(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Means: []bool{true, false, false},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+	for action, returns := range [][]float64{{0, 1, -1}, {-1, 0, 0}} { // work or rest: a mean, fuel, goods
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, Action: action, Returns: returns,
+			Next: []cmdp.Transition{{Probability: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := geometry.NewBox(slices.Repeat([]float64{-Boundless}, 3), slices.Repeat([]float64{Boundless}, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	within, err := geometry.NewBox(box.Lower(), []float64{Boundless, Boundless, -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := within.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range []float64{-1, 1} {
+		goal, err := cost.NewLinear(axis(3, k, 1), box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Solve(t.Context(), m, cmdp.Task{Cost: goal, Target: target}, Options{})
+		refused := errors.Is(err, ErrNoTotal) && k == 1
+		if !refused && (err != nil || r.Status != Optimal || !(math.Abs(r.Objective-want) <= 1e-9)) {
+			t.Errorf("return %d: %+v, %v: want %g", k, r, err, want)
 		}
 	}
 }

@@ -352,10 +352,15 @@ func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, 
 		return &r, nil
 	}
 	loss := 0.0
-	if task.Cost != nil {
-		far := slices.Clone(grows.Returns)
-		far[i] = 0
-		loss = task.Cost.Value(far) - best.Objective
+	if g, ok := task.Cost.(cost.Affine); ok {
+		for k, x := range g.Gradient() {
+			if x != 0 {
+				loss += x * (grows.Returns[k] - r.Returns[k])
+			}
+		}
+	}
+	if !(loss < math.Inf(1)) { // what grows costs without end
+		return nil, nil
 	}
 	const part = 0.5
 	share := part
