@@ -20,11 +20,12 @@ import (
 // over 1 − γ, the reciprocal of the mean number of steps from one start to the next, so that the mean of the
 // returns of the steps tends to the discounted return of what is played.
 //
-// An Endless is immutable and safe for concurrent use.
+// An Endless of a model is immutable and safe for concurrent use.
 type Endless struct {
-	model *Model
-	shape *Shape
-	scale float64 // of returns
+	env      Environment
+	model    *Model // nil if env is none
+	shape    *Shape
+	discount float64 // 1 for long-run means
 }
 
 // NewEndless returns the environment of a model. It is an error if the model has a horizon, or returns that are totals.
@@ -37,43 +38,79 @@ func NewEndless(m *Model) (*Endless, error) {
 	case !m.Average() && !(m.Discount() < 1):
 		return nil, errors.New("cmdp: endless run of a model with total returns: want long-run means or a discount below 1")
 	}
-	e := &Endless{model: m, scale: 1}
-	if !m.Average() {
-		e.scale = 1 / (1 - m.Discount())
-	}
+	e := &Endless{env: m, model: m, discount: m.Discount()}
 	k := m.Kernel(0)
 	returns := k.returnRange(m.Dim())
-	floats.Scale(e.scale, returns.Lower)
-	floats.Scale(e.scale, returns.Upper)
+	floats.Scale(e.scale(), returns.Lower)
+	floats.Scale(e.scale(), returns.Upper)
 	var err error
 	e.shape, err = NewShape(ShapeSpec{Horizon: 1, Dim: m.Dim(), Start: m.StartStates(), First: [][]int32{k.First},
 		Returns: []Interval{returns}})
 	return e, err
 }
 
-// Model returns the model.
+// NewEndlessOf returns an environment without a model, such as somebody else's program, as one run without end: it is
+// started, and started anew where there is a discount below 1, and asked for steps in between. A discount of 1 stands
+// for long-run means. Shape is that of a step, with the ranges of the returns over 1 − γ, and the environment must
+// not end by itself.
+func NewEndlessOf(env Environment, shape *Shape, discount float64) (*Endless, error) {
+	switch {
+	case env == nil || shape == nil:
+		return nil, errors.New("cmdp: endless run without an environment or without a shape")
+	case !(discount > 0 && discount <= 1):
+		return nil, fmt.Errorf("cmdp: endless run with discount %g: want one above 0 and at most 1", discount)
+	case shape.Horizon() != 1:
+		return nil, fmt.Errorf("cmdp: endless run of a shape with %d steps: want that of a step", shape.Horizon())
+	}
+	return &Endless{env: env, shape: shape, discount: discount}, nil
+}
+
+// scale is what returns are multiplied with.
+func (e *Endless) scale() float64 {
+	if e.discount == 1 {
+		return 1
+	}
+	return 1 / (1 - e.discount)
+}
+
+// Err returns why the environment failed, nil if it did not.
+func (e *Endless) Err() error {
+	if f, ok := e.env.(Fallible); ok {
+		return f.Err()
+	}
+	return nil
+}
+
+// Close closes the environment, if it can be closed.
+func (e *Endless) Close() {
+	if c, ok := e.env.(interface{ Close() }); ok {
+		c.Close()
+	}
+}
+
+// Model returns the model, nil if there is none.
 func (e *Endless) Model() *Model { return e.model }
 
 // Shape returns the shape of a step. Its ranges are those of the returns that are received.
 func (e *Endless) Shape() *Shape { return e.shape }
 
 // Restart is the probability with which the run starts anew after a step.
-func (e *Endless) Restart() float64 { return 1 - e.model.Discount() }
+func (e *Endless) Restart() float64 { return 1 - e.discount }
 
 // Start draws a state in which the run starts.
-func (e *Endless) Start(rng *rand.Rand) int { return e.model.Start(rng) }
+func (e *Endless) Start(rng *rand.Rand) int { return e.env.Start(rng) }
 
 // Step takes an action, see [Environment].
 func (e *Endless) Step(returns []float64, rng *rand.Rand, _, state, action int) int {
-	next := e.model.Step(returns, rng, 0, state, action)
-	floats.Scale(e.scale, returns)
+	next := e.env.Step(returns, rng, 0, state, action)
+	floats.Scale(e.scale(), returns)
 	return next
 }
 
-// KnownReturns returns the expected returns of a step, for a learner that is told them.
+// KnownReturns returns the expected returns of a step, for a learner that is told them. It panics without a model.
 func (e *Endless) KnownReturns() *Returns {
 	table := append([]float64(nil), e.model.Kernel(0).table(e.model.Dim())...)
-	floats.Scale(e.scale, table)
+	floats.Scale(e.scale(), table)
 	r, err := NewReturns(e.shape, [][]float64{table})
 	if err != nil {
 		panic("cmdp: " + err.Error()) // a validated model has well-formed returns

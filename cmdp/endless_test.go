@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -171,8 +172,38 @@ func TestEndlessRefuses(t *testing.T) {
 		}
 	}
 	env, _ := NewEndless(wheel(t, ModelSpec{Average: true}))
+	three := wheel(t, ModelSpec{Horizon: 3})
+	for discount, sh := range map[float64]*Shape{0: env.Shape(), -1: env.Shape(), 1.5: env.Shape(), math.NaN(): env.Shape(),
+		1: three.Shape(), 0.5: nil} {
+		if _, err := NewEndlessOf(three, sh, discount); err == nil {
+			t.Errorf("another environment with discount %g: no error", discount)
+		}
+	}
 	if env.Start(rand.New(rand.NewPCG(1, 1))) != 0 || env.Model() == nil || env.Restart() != 0 {
 		t.Error("the run of long-run means starts in state 0 and never anew")
+	}
+}
+
+// TestEndlessOfEnvironments wants the run of an environment that happens to be a model to be that of the model.
+func TestEndlessOfEnvironments(t *testing.T) {
+	for _, spec := range []ModelSpec{{Average: true}, {Discount: 0.8}} {
+		m := wheel(t, spec)
+		env, err := NewEndless(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := NewEndlessOf(m, env.Shape(), m.Discount())
+		if err != nil || other.Model() != nil || other.Err() != nil {
+			t.Fatal(err)
+		}
+		a, b := NewEndlessRunner(env, &listening{Uniform: Uniform{env.Shape()}}, 3),
+			NewEndlessRunner(other, &listening{Uniform: Uniform{env.Shape()}}, 3)
+		if err := errors.Join(a.Run(t.Context(), 99), b.Run(t.Context(), 99)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(a.Average(), b.Average()) {
+			t.Errorf("mean %v: want that of the model, %v", b.Average(), a.Average())
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ var functions = []any{
 	cmdp.BestPolicy, cmdp.BestReturns, cmdp.CheckInterval, cmdp.Extremes, cmdp.FactorActions, cmdp.Markov,
 	cmdp.NewAdversarialOpponent,
 	cmdp.NewBestResponseAlong, cmdp.NewBestResponseOpponent, cmdp.NewBonus, cmdp.NewBuilder, cmdp.NewChanging,
-	cmdp.NewCounts, cmdp.NewEndless, cmdp.NewEndlessRunner,
+	cmdp.NewCounts, cmdp.NewEndless, cmdp.NewEndlessOf, cmdp.NewEndlessRunner,
 	cmdp.NewEvaluator, cmdp.NewFixedOpponent, cmdp.NewGameRunner, cmdp.NewIntervals, cmdp.NewLearner, cmdp.NewMOMA,
 	cmdp.MostEpisodes, cmdp.NewMinimax, cmdp.NewModel,
 	cmdp.NewOptimisticVI, cmdp.NewProjectionDual, cmdp.NewRandomStartOpponent, cmdp.NewRandomized,

@@ -98,7 +98,7 @@ func (o *playOptions) length(s *contest.Settings, p *loaded) error {
 	switch endless := p.endless(); {
 	case endless && o.flags.Changed("episodes"):
 		return usage("--episodes: %s has no horizon, and is played in one run without end: want --steps", p.name)
-	case p.Shape() != nil && o.flags.Changed("steps"):
+	case !endless && p.Shape() != nil && o.flags.Changed("steps"):
 		return usage("--steps: %s is played in episodes of %s: want --episodes", p.name, count(p.steps(), "step"))
 	case endless && o.steps < 1:
 		return usage("--steps %d: want at least 1", o.steps)

@@ -148,6 +148,9 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.length(&c.settings, p); err != nil {
 		return err
 	}
+	if p.endless() && p.hello != nil && (c.save != "" || c.resume != "") {
+		return usage("--save, --resume: a run without end cannot go on when its simulator has been ended: leave them out")
+	}
 	if p.endless() && !c.flags.Changed("learner") {
 		c.learner = "posterior"
 	}

@@ -292,6 +292,14 @@ func (p *loaded) endless() bool {
 	return p.Shape() == nil && (p.Model.Average() || p.Model.Discount() < 1)
 }
 
+// discount is that of a problem without a horizon, 1 for long-run means.
+func (p *loaded) discount() float64 {
+	if p.hello != nil {
+		return p.Problem.SimulatedDiscount
+	}
+	return p.Model.Discount()
+}
+
 // means reports whether returns are long-run means.
 func (p *loaded) means() bool {
 	if p.hello != nil {

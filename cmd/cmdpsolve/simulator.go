@@ -78,9 +78,15 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 		return nil, unread(name, err)
 	}
 	out := &loaded{Query: q, name: name, hello: hello}
-	if out.endless() && !o.samples {
-		return nil, usage("%s: a simulator is played in episodes: want a horizon; long-run means and discounts are for "+
-			"learn --sample and plan --simulator", name)
+	switch endless := out.endless() && !o.samples; {
+	case endless && !learns:
+		return nil, usage("%s: a simulator is played in episodes here: want a horizon; long-run means and discounts are "+
+			"for learn and plan --simulator", name)
+	case endless && hello.Start == nil:
+		return nil, usage("%s: a run without end: the hello of the simulator must say where it starts", name)
+	case endless && hello.Terminates:
+		return nil, usage("%s: a run without end of a simulator that may end by itself, as its hello says: want one that "+
+			"goes on, or a horizon", name)
 	}
 	return out, nil
 }

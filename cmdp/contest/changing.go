@@ -56,7 +56,7 @@ func (c *Contest) Changes() bool { return c.Changing != Changing{} }
 func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
 	q := c.Query
 	switch {
-	case q.Model == nil || c.endless != nil || q.Model.Shape() == nil || q.Model.Shape().Game():
+	case q.Model == nil || c.Endless() || q.Model.Shape() == nil || q.Model.Shape().Game():
 		return errors.New("changing: returns change from episode to episode of a model with a horizon and one player")
 	case q.Remembers():
 		return errors.New("changing: limits on whole episodes need returns that stay")

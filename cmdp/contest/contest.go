@@ -46,7 +46,8 @@ type Contest struct {
 
 	cfg      baseline.Config
 	shape    *cmdp.Shape                              // of an episode, or of a step of an endless run
-	endless  *cmdp.Endless                            // nil with episodes
+	endless  *cmdp.Endless                            // of a model; nil with episodes
+	discount float64                                  // of a run without end, 1 for long-run means; 0 with episodes
 	opponent func(seed uint64) (cmdp.Opponent, error) // nil unless a game
 	// environment makes what a run plays: the model, or a simulator.
 	environment func(seed uint64) (cmdp.Environment, error)
@@ -141,7 +142,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	}
 	q := c.Query
 	c.shape = q.Shape()
-	if c.shape == nil {
+	if c.shape == nil || q.Problem.SimulatedDiscount > 0 {
 		if err := c.prepareEndless(); err != nil {
 			return fmt.Errorf("%s: %w", opts.Name, err)
 		}
@@ -158,7 +159,13 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 		if err := c.modelless(opts.Name); err != nil {
 			return err
 		}
-		c.environment = func(uint64) (cmdp.Environment, error) { return opts.Simulator() }
+		c.environment = func(uint64) (cmdp.Environment, error) {
+			env, err := opts.Simulator()
+			if err != nil || !c.Endless() {
+				return env, err
+			}
+			return cmdp.NewEndlessOf(env, c.shape, c.discount)
+		}
 	}
 	if c.Changes() {
 		if err := c.prepareChanging(ctx, &opts); err != nil {
@@ -201,6 +208,9 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 // configure says what learners are told and how they are tuned.
 func (c *Contest) configure(ctx context.Context) (err error) {
 	c.cfg = baseline.Config{Task: c.Task}
+	if c.Endless() {
+		c.cfg.Endless = &baseline.Endless{Discount: c.discount}
+	}
 	if c.Query.Model != nil {
 		c.cfg, _, err = Told(c.Query, c.Returns == "known", c.Support == "auto" && c.opponent == nil)
 		if err != nil {
@@ -357,7 +367,7 @@ func (c *Contest) enter(name string) error {
 		if !c.plays(a) {
 			continue
 		}
-		if c.endless != nil && a.EndlessGuarantee != "" {
+		if c.Endless() && a.EndlessGuarantee != "" {
 			a.Guarantee = a.EndlessGuarantee
 		}
 		e := &Entrant{Algorithm: a, Results: make([]*RunResult, c.Seeds), Told: c.told(a)}
@@ -379,7 +389,7 @@ func (c *Contest) enter(name string) error {
 // without, as the problem has it. Slow ones are not among those that are fitting.
 func (c *Contest) plays(a baseline.Algorithm) bool {
 	kind := a.Endless
-	if c.endless == nil {
+	if !c.Endless() {
 		kind = !a.NoEpisodes
 	}
 	named := func(name string) bool {

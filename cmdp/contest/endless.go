@@ -10,19 +10,21 @@ import (
 )
 
 // Endless reports whether runs have no episodes: they are endless, and Episodes is the number of their steps.
-func (c *Contest) Endless() bool { return c.endless != nil }
+func (c *Contest) Endless() bool { return c.discount > 0 }
 
-// prepareEndless makes the environment of a problem without a horizon.
+// prepareEndless makes the environment of a problem without a horizon. Of a simulator nobody knows whether all
+// states lead to each other.
 func (c *Contest) prepareEndless() error {
 	m := c.Query.Model
 	switch {
+	case m == nil:
 	case !m.Average() && m.Means():
 		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals " +
 			"beside long-run means")
 	case !m.Average() && m.Discount() == 1:
 		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals")
 	}
-	if m.Average() {
+	if m != nil && m.Average() {
 		if err := c.communicating(); err != nil {
 			return err
 		}
@@ -33,6 +35,11 @@ func (c *Contest) prepareEndless() error {
 	if c.Steps > 0 {
 		c.Episodes = c.Steps
 	}
+	if m == nil {
+		c.discount = c.Query.Problem.SimulatedDiscount
+		return nil
+	}
+	c.discount = m.Discount()
 	var err error
 	c.endless, err = cmdp.NewEndless(m)
 	if err == nil {

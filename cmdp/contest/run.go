@@ -92,8 +92,8 @@ func (t *Trial) Begin() error {
 		if err != nil {
 			return err
 		}
-	case t.endless != nil:
-		r.Runner = cmdp.NewEndlessRunner(t.endless, learner, t.Seed())
+	case t.Endless():
+		r.Runner = cmdp.NewEndlessRunner(env.(*cmdp.Endless), learner, t.Seed())
 	case t.Changes():
 		r.Runner = cmdp.NewRunner(env, learner, t.Seed(), nil)
 	case t.measured:
@@ -206,7 +206,7 @@ func (r *Run) Measure() baseline.Metrics {
 		m.Violation = r.Task.Violation(w)
 	}
 	switch {
-	case r.endless != nil || r.Answer.Value != nil:
+	case r.Endless() || r.Answer.Value != nil:
 		r.measureMean(&m, r.Answer.Optimum(r.Task))
 	case r.Changes():
 		r.measureChanging(&m)
