@@ -173,8 +173,8 @@ func TestEndlessRefuses(t *testing.T) {
 	}
 	env, _ := NewEndless(wheel(t, ModelSpec{Average: true}))
 	three := wheel(t, ModelSpec{Horizon: 3})
-	for discount, sh := range map[float64]*Shape{0: env.Shape(), -1: env.Shape(), 1.5: env.Shape(), math.NaN(): env.Shape(),
-		1: three.Shape(), 0.5: nil} {
+	for discount, sh := range map[float64]*Shape{0: env.Shape(), -1: env.Shape(), 1.5: env.Shape(),
+		math.NaN(): env.Shape(), 1: three.Shape(), 0.5: nil} {
 		if _, err := NewEndlessOf(three, sh, discount); err == nil {
 			t.Errorf("another environment with discount %g: no error", discount)
 		}
