@@ -757,7 +757,8 @@ def _learned(data: dict) -> Union[Learned, Sampled]:
 
 def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]]] = None, states: Optional[int] = None,
           actions: Union[None, int, Sequence[int]] = None, start=None, horizon: Optional[int] = None, goal=None,
-          constraints=None, target=None, name: Optional[str] = None, timeout: Optional[float] = None, **options) -> Union[Learned, Sampled]:
+          discount: Optional[float] = None, criterion: Optional[str] = None, constraints=None, target=None,
+          name: Optional[str] = None, timeout: Optional[float] = None, **options) -> Union[Learned, Sampled]:
     """Learns an unknown model by playing it.
 
     problem is a problem as for the other functions, or an environment: of Gymnasium, with discrete
@@ -765,7 +766,8 @@ def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]
     returns has the range of each return in a step, such as {"reward": (0, 1)}; states and
     actions are counts (of Gymnasium they are known); start is the first state or
     {state: probability} and is learned if it is left out; horizon, goal, constraints and target are
-    those of a problem file.
+    those of a problem file. discount, or criterion="average" for long-run means, stand in the place of
+    horizon: the environment is then played in one run without end, for steps=N, and needs a start.
 
     reset() returns the state, or a pair of it and anything else; it is given seed=, if it takes one.
     step() returns (state, returns), (state, returns, done), or the five values of Gymnasium. Its
@@ -780,14 +782,18 @@ def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]
         if isinstance(returns, str):  # the option: known or unknown
             options["returns"], returns = returns, None
         given = dict(returns=returns, states=states, actions=actions, start=start, horizon=horizon, goal=goal,
-                     constraints=constraints, target=target, name=name)
+                     discount=discount, criterion=criterion, constraints=constraints, target=target, name=name)
         wrong = [k for k, v in given.items() if v is not None]
         if wrong:
             raise TypeError(f"{', '.join(wrong)}: only for environments; a problem says this itself")
         with _folder() as folder:
             return _run("learn", problem, _flags(options), folder, _learned, timeout)
-    player = _Player(problem, returns, states, actions, start, horizon)
-    wanted = _document(dict(name=name, horizon=player.horizon, goal=goal, constraints=constraints, target=target))
+    endless = discount is not None or criterion is not None
+    if endless and horizon:
+        raise TypeError("horizon: not beside discount or criterion")
+    player = _Player(problem, returns, states, actions, start, None if endless else horizon or _time_limit(problem), endless)
+    wanted = _document(dict(name=name, horizon=player.horizon, discount=discount, criterion=criterion, goal=goal,
+                            constraints=constraints, target=target))
     with _folder() as folder:
         path = os.path.join(folder, "problem.json")
         Problem(wanted).save(path)
@@ -800,16 +806,16 @@ _CLOSE = '{"close":true}\n'
 class _Player:
     """Serves an environment to the command, by the protocol of docs/simulators.md."""
 
-    def __init__(self, env, returns, states, actions, start, horizon):
+    def __init__(self, env, returns, states, actions, start, horizon, endless):
         if not returns:
             raise TypeError('returns: want the range of each return in a step, such as {"reward": (0, 1)}')
         self.env, self.names = env, list(returns)
-        self.horizon = horizon or _time_limit(env)
-        if not self.horizon:
-            raise TypeError("horizon: want the number of steps of an episode")
+        self.horizon = horizon
+        if not horizon and not endless:
+            raise TypeError("horizon: want the number of steps of an episode; or a discount, or criterion=\"average\"")
         states = states or self._size("observation_space", "states")
         actions = actions if actions is not None else self._size("action_space", "actions")
-        self.hello = {"hello": 1, "states": states, "actions": actions, "terminates": True,
+        self.hello = {"hello": 1, "states": states, "actions": actions, "terminates": not endless,
                       "returns": {k: [float(lo), float(hi)] for k, (lo, hi) in returns.items()}}
         if callable(getattr(env, "set_state", None)):
             self.hello["set_state"] = True
@@ -848,6 +854,8 @@ class _Player:
         else:
             state, got, done = (*out, False)[:3]
         self.steps += 1
+        if self.horizon is None and (done or truncated):
+            raise ValueError(f"the environment ends after {self.steps} steps, and a run without end goes on: want a horizon")
         if truncated and not done and self.steps < self.horizon:
             raise ValueError(f"the environment stops after {self.steps} steps: want a horizon of at most that, not {self.horizon}")
         if isinstance(got, Mapping):

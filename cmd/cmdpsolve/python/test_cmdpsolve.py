@@ -379,6 +379,18 @@ class Learning(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "environments are for learn"):
             cs.plan(Anywhere(), sample=400)
 
+    def test_run_without_end(self):
+        endless = dict(horizon=None, criterion="average", episodes=None, bonus_scale=None, pool=None, steps=500)
+        env = Chain()
+        learned = learn(env, **endless)
+        self.assertEqual((learned.json["steps"], env.episode), (500, 1))
+        learn(env, **{**endless, "criterion": None, "discount": 0.5})
+        self.assertGreater(env.episode, 200)  # starts anew after every second step
+        with self.assertRaisesRegex(TypeError, "not beside"):
+            learn(Chain(), **{**endless, "horizon": 3})
+        with self.assertRaisesRegex(ValueError, "ends after 1 steps"):
+            learn(type("E", (Chain,), {"step": lambda self, a: (0, [0, 0], True)})(), **endless)
+
     def test_failing_environment(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "checkpoint")
