@@ -23,7 +23,7 @@ type compareReport struct {
 	Interrupted bool          `json:"interrupted"`
 	Rows        []*compareRow `json:"rows"`
 	heading     report.Heading
-	regretless  string // why there is no regret, or ""
+	regretless  report.Note // why there is no regret, or nothing
 }
 
 // A compareRow is one learner with the means over its runs of all metrics.
@@ -77,14 +77,14 @@ func (c *event) report(times bool) *compareReport {
 }
 
 // regretless says why there is no regret where there was nothing to go wrong.
-func (c *event) regretless() string {
+func (c *event) regretless() report.Note {
 	switch {
 	case c.Task.Cost == nil:
-		return "No regret: the problem has no goal."
+		return report.Note{"No regret: the problem has no goal."}
 	case c.p.isGame() && c.Task.Target != nil:
-		return "No regret: what a goal can reach within a target against an opponent is not known."
+		return report.Note{"No regret: what a goal can reach within a target against an opponent is not known."}
 	}
-	return ""
+	return nil
 }
 
 // title is what tells the comparison from others.

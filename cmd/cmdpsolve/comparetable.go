@@ -52,16 +52,13 @@ func (w comparison) suite(reports []*compareReport) *report.Report {
 func (w comparison) sections(rep *compareReport) []report.Section {
 	w.steps = rep.Steps > 0
 	var notes report.List
-	if rep.regretless != "" {
-		notes = append(notes, rep.regretless)
-	}
 	for _, r := range rep.Rows {
 		if note := r.note(); note != "" {
 			notes = append(notes, r.Name+" "+note)
 		}
 	}
 	return []report.Section{rep.heading, report.TableOf(rep.Rows, w.results()),
-		report.Only(report.TableOf(rep.Rows, w.csv(rep)), report.CSV),
+		report.Only(report.TableOf(rep.Rows, w.csv(rep)), report.CSV), rep.regretless,
 		report.Only(notes, report.Terminal, report.LaTeX)}
 }
 
