@@ -155,7 +155,12 @@ func (p *Sampled) planMeans(ctx context.Context, c *Config, task cmdp.Task, kern
 	if err != nil {
 		return err
 	}
-	if (&markov.Graph{Kernel: p.Model.Kernel(0), In: markov.Reachable(p.Model.Kernel(0), all)}).Components().Len() > 1 {
+	k := p.Model.Kernel(0)
+	parts, err := (&markov.Graph{Kernel: k, In: markov.Reachable(k, all)}).Components(ctx)
+	if err != nil {
+		return err
+	}
+	if parts.Len() > 1 {
 		return errors.New("baseline: a plan from samples for long-run means: in the samples not all states lead to " +
 			"each other: want a model in which they do, and enough samples to see it")
 	}

@@ -143,7 +143,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	q := c.Query
 	c.shape = q.Shape()
 	if c.shape == nil || q.Problem.SimulatedDiscount > 0 {
-		if err := c.prepareEndless(); err != nil {
+		if err := c.prepareEndless(ctx); err != nil {
 			return fmt.Errorf("%s: %w", opts.Name, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -14,7 +15,7 @@ func (c *Contest) Endless() bool { return c.discount > 0 }
 
 // prepareEndless makes the environment of a problem without a horizon. Of a simulator nobody knows whether all
 // states lead to each other.
-func (c *Contest) prepareEndless() error {
+func (c *Contest) prepareEndless(ctx context.Context) error {
 	m := c.Query.Model
 	switch {
 	case m == nil:
@@ -25,7 +26,7 @@ func (c *Contest) prepareEndless() error {
 		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals")
 	}
 	if m != nil && m.Average() {
-		if err := c.communicating(); err != nil {
+		if err := c.communicating(ctx); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,7 @@ func (c *Contest) prepareEndless() error {
 // communicating returns an error unless each state that a run can come to can be left for each other one
 // (Puterman 1994, §8.3). In a model in which that is not so a run may come to where its means cannot be what
 // they could have been, before it knows.
-func (c *Contest) communicating() error {
+func (c *Contest) communicating(ctx context.Context) error {
 	m := c.Query.Model
 	k := m.Kernel(0)
 	var from []int32
@@ -59,9 +60,9 @@ func (c *Contest) communicating() error {
 		from = append(from, int32(st.State))
 	}
 	reached := markov.Reachable(k, from)
-	parts := (&markov.Graph{Kernel: k, In: reached}).Components()
-	if parts.Len() == 1 {
-		return nil
+	parts, err := (&markov.Graph{Kernel: k, In: reached}).Components(ctx)
+	if err != nil || parts.Len() == 1 {
+		return err
 	}
 	// The first component is one that no choice leaves.
 	last := int(parts.Part(0)[0])

@@ -39,12 +39,20 @@ type transient struct {
 	bestEnd    []int32   // of each collapsed state, the best of them
 }
 
-func newAverageReward(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*averageReward, error) {
-	p := &averageReward{infiniteHorizon: analyseReachable(m, workers, tell)}
+func newAverageReward(ctx context.Context, m *cmdp.Model, workers int, c relevance,
+	tell markov.Progress) (*averageReward, error) {
+	q, err := analyseReachable(ctx, m, workers, tell)
+	if err != nil {
+		return nil, err
+	}
+	p := &averageReward{infiniteHorizon: q}
 	p.relevance = c
 	if m.Average() {
-		p.ends = p.graph.EndComponents()
-	} else if err := p.findEnds(c); err != nil {
+		p.ends, err = p.graph.EndComponents(ctx)
+	} else {
+		err = p.findEnds(ctx, c)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p.transients, p.least, p.index = make(map[string]*transient), markov.NewLeastMean(p.k, p.ends, p.chain),
@@ -61,14 +69,17 @@ func (p *averageReward) numberStates(states []int32) {
 
 // findEnds finds the ends of a model with means and totals. It is an error if a policy
 // could collect one of them without limit by staying: which mean goes with it would not be defined.
-func (p *averageReward) findEnds(c relevance) error {
-	q, err := p.infiniteHorizon.withRelevance(c)
+func (p *averageReward) findEnds(ctx context.Context, c relevance) error {
+	q, err := p.infiniteHorizon.withRelevance(ctx, c)
 	if err != nil {
 		return err
 	}
 	p.infiniteHorizon, p.ends = q, q.neutralEnds
 	if p.ends == nil { // nothing ever comes back
-		p.ends = p.graph.EndComponents()
+		p.ends, err = p.graph.EndComponents(ctx)
+		if err != nil {
+			return err
+		}
 	}
 	for _, s := range p.ends.Order {
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
@@ -100,7 +111,7 @@ func (p *averageReward) mask(v []float64, means bool) {
 }
 
 // transientOf returns the solver of the transient problem for directions that have the same totals.
-func (p *averageReward) transientOf(totals []float64) *transient {
+func (p *averageReward) transientOf(ctx context.Context, totals []float64) (w *transient, err error) {
 	key := make([]byte, len(totals))
 	for i, t := range totals {
 		if t != 0 {
@@ -108,14 +119,16 @@ func (p *averageReward) transientOf(totals []float64) *transient {
 		}
 	}
 	if w, ok := p.transients[string(key)]; ok {
-		return w
+		return w, nil
 	}
 	ends := p.ends
 	if !p.m.Average() {
-		ends = p.endComponents(p.choices(func(c int32) bool {
-			return p.graph.Allows(c) &&
-				p.returnsNothing(totals, c)
+		ends, err = p.endComponents(ctx, p.choices(func(c int32) bool {
+			return p.graph.Allows(c) && p.returnsNothing(totals, c)
 		}))
+		if err != nil {
+			return nil, err
+		}
 	}
 	inside := make([][]int32, ends.Len())
 	for i := range p.ends.Len() {
@@ -124,7 +137,7 @@ func (p *averageReward) transientOf(totals []float64) *transient {
 		}
 	}
 	q := p.graph.Quotient(p.parts, ends, func(i int32) bool { return len(inside[i]) > 0 })
-	w := &transient{LeastTotal: markov.NewLeastTotal(q, 1, p.workers, p.chain), bestEnd: make([]int32, len(q.Merged))}
+	w = &transient{LeastTotal: markov.NewLeastTotal(q, 1, p.workers, p.chain), bestEnd: make([]int32, len(q.Merged))}
 	for _, end := range q.Merged {
 		w.endsWithin = append(w.endsWithin, inside[end.End])
 	}
@@ -138,7 +151,7 @@ func (p *averageReward) transientOf(totals []float64) *transient {
 		q.Predecessors = p.least.Predecessors
 	}
 	p.transients[string(key)] = w
-	return w
+	return w, nil
 }
 
 // extent takes the extremes of a single step, and rests for 0. Totals have extremes of their own.
@@ -253,7 +266,10 @@ func (p *averageReward) solve(ctx context.Context, dir []float64) (w *transient,
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	w = p.transientOf(totals)
+	w, err = p.transientOf(ctx, totals)
+	if err != nil {
+		return nil, 0, 0, err
+	}
 	const most = 1000
 	for {
 		if err := p.solveTransient(ctx, w, totals, least); err != nil {

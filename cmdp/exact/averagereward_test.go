@@ -113,7 +113,7 @@ func TestAveragePrice(t *testing.T) {
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 52))
 		m := randomAverage(t, seed, 2+rng.IntN(5), 2)
-		p, err := newAverageReward(m, 1, allRelevant(m.Dim()), nil)
+		p, err := newAverageReward(t.Context(), m, 1, allRelevant(m.Dim()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

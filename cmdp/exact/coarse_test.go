@@ -179,7 +179,7 @@ func TestCoarseReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newInfiniteHorizon(m, 1, allRelevant(1), nil)
+		p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,12 +45,15 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	only := &Policy{steps: []markov.Rule{{Actions: markov.NewActions(m.States(), 1)}}}
 	out := &Evaluation{Drift: make([]float64, m.Dim()), Span: make([]float64, m.Dim())}
 	if !m.Means() {
-		p := analyseReachable(process, 1, nil)
+		p, err := analyseReachable(ctx, process, 1, nil)
+		if err != nil {
+			return nil, err
+		}
 		p.relevance = allRelevant(m.Dim())
 		out.Returns, err = p.evaluate(ctx, only)
 		return out, err
 	}
-	p, err := newAverageReward(process, 1, noneRelevant(m.Dim()), nil) // totals may go on
+	p, err := newAverageReward(ctx, process, 1, noneRelevant(m.Dim()), nil) // totals may go on
 	if err != nil {
 		return nil, err
 	}

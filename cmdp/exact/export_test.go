@@ -21,7 +21,7 @@ func (p Iterator) Plan(ctx context.Context, dir []float64) {
 // Separates is what Verify makes of a direction, whatever else a certificate says. The
 // certificate is one whose numbers flatter the direction by as much as rounding may.
 func Separates(ctx context.Context, m *cmdp.Model, target geometry.Compact, dir []float64) (bool, *Certificate, error) {
-	p, err := newPricer(m, 1, allRelevant(m.Dim()), nil)
+	p, err := newPricer(ctx, m, 1, allRelevant(m.Dim()), nil)
 	if err != nil {
 		return false, nil, err
 	}
@@ -37,7 +37,7 @@ func RecheckWithout(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof
 	for _, s := range p.Without {
 		left = append(left, int32(s))
 	}
-	q, err := newPricer(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
+	q, err := newPricer(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
 	if err != nil {
 		return 0, 0, err
 	}

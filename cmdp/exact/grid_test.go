@@ -160,7 +160,7 @@ func TestGrids(t *testing.T) {
 				g.sure, g.jumps = rng.Float64(), 0.5*rng.Float64()
 			}
 			m := g.model(t, rng)
-			p, err := newInfiniteHorizon(m, 1+rng.IntN(2), allRelevant(2), nil)
+			p, err := newInfiniteHorizon(t.Context(), m, 1+rng.IntN(2), allRelevant(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -42,13 +42,19 @@ type infiniteHorizon struct {
 	solved      solvedDirections
 }
 
-func newInfiniteHorizon(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*infiniteHorizon, error) {
-	return analyseReachable(m, workers, tell).withRelevance(c)
+func newInfiniteHorizon(ctx context.Context, m *cmdp.Model, workers int, c relevance,
+	tell markov.Progress) (*infiniteHorizon, error) {
+	p, err := analyseReachable(ctx, m, workers, tell)
+	if err != nil {
+		return nil, err
+	}
+	return p.withRelevance(ctx, c)
 }
 
 // analyseReachable returns the pricer of all that is reached, to which nothing matters.
-func analyseReachable(m *cmdp.Model, workers int, tell markov.Progress) *infiniteHorizon {
-	p := &infiniteHorizon{policyEvaluator: policyEvaluator{m: m, k: m.Kernel(0), progress: tell, gamma: m.Discount()},
+func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
+	tell markov.Progress) (p *infiniteHorizon, err error) {
+	p = &infiniteHorizon{policyEvaluator: policyEvaluator{m: m, k: m.Kernel(0), progress: tell, gamma: m.Discount()},
 		workers: workers, longestRow: markov.LongestRow(m.Kernel(0))}
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
@@ -62,7 +68,10 @@ func analyseReachable(m *cmdp.Model, workers int, tell markov.Progress) *infinit
 	}
 	p.reachable = markov.Reachable(p.k, start)
 	p.graph = markov.Graph{Kernel: p.k, In: p.reachable, Progress: tell}
-	p.parts = p.graph.Components()
+	p.parts, err = p.graph.Components(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p.graph.OrderByLayers(p.parts)
 	p.signs = make([]struct{ up, down bool }, m.Dim())
 	p.steps = make([]float64, m.Dim())
@@ -76,8 +85,10 @@ func analyseReachable(m *cmdp.Model, workers int, tell markov.Progress) *infinit
 	p.numberStates()
 	p.parts = &markov.Partition{First: p.quotient.Component, Order: p.quotient.Origin} // without the states that rest
 	p.graph.Cycles = p.parts
-	p.mayRecur = p.gamma == 1 && !m.Average() && p.graph.HasEndComponent()
-	return p
+	if p.gamma == 1 && !m.Average() {
+		p.mayRecur, err = p.graph.HasEndComponent(ctx)
+	}
+	return p, err
 }
 
 // numberStates makes the base quotient, without its choices.
@@ -91,7 +102,7 @@ func (p *infiniteHorizon) numberStates() {
 }
 
 // withRelevance returns the pricer for what matters.
-func (p *infiniteHorizon) withRelevance(c relevance) (*infiniteHorizon, error) {
+func (p *infiniteHorizon) withRelevance(ctx context.Context, c relevance) (*infiniteHorizon, error) {
 	q := *p
 	q.relevance, q.mass, q.lastEvaluated, q.solved = c, nil, nil, nil
 	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reachable, Cycles: p.parts, Progress: p.progress}, nil
@@ -100,7 +111,7 @@ func (p *infiniteHorizon) withRelevance(c relevance) (*infiniteHorizon, error) {
 	}
 	q.solvers = make(map[string]*markov.LeastTotal)
 	q.graph.In = slices.Clone(p.reachable)
-	if err := q.restrictToProper(); err != nil {
+	if err := q.restrictToProper(ctx); err != nil {
 		return nil, err
 	}
 	if slices.Equal(q.graph.In, p.reachable) && q.graph.Allowed == nil {
@@ -113,8 +124,8 @@ func (p *infiniteHorizon) withRelevance(c relevance) (*infiniteHorizon, error) {
 }
 
 // pricer returns the pricer of the model for what matters.
-func (p *infiniteHorizon) pricer(c relevance) (pricer, error) {
-	q, err := p.withRelevance(c)
+func (p *infiniteHorizon) pricer(ctx context.Context, c relevance) (pricer, error) {
+	q, err := p.withRelevance(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +144,7 @@ func (p *infiniteHorizon) configure(tell markov.Progress, enough float64, provin
 // solverFor returns the solver for directions with the same entries that are not 0: a total
 // return may stay for ever where it has no return in these. Where none may there is one for all. Directions that
 // are charged have solvers of their own, that of zeros too.
-func (p *infiniteHorizon) solverFor(dir []float64) *markov.LeastTotal {
+func (p *infiniteHorizon) solverFor(ctx context.Context, dir []float64) (z *markov.LeastTotal, err error) {
 	key := make([]byte, len(dir)+1)
 	charged := p.nonnegative(dir)
 	if charged {
@@ -145,14 +156,16 @@ func (p *infiniteHorizon) solverFor(dir []float64) *markov.LeastTotal {
 		}
 	}
 	if z, ok := p.solvers[string(key)]; ok {
-		return z
+		return z, nil
 	}
-	var z *markov.LeastTotal
 	switch {
 	case charged:
-		z = p.nonnegativeSolver(dir)
+		z, err = p.nonnegativeSolver(ctx, dir)
 	case p.neutralEnds != nil:
-		z = p.collapsedSolver(dir)
+		z, err = p.collapsedSolver(ctx, dir)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if z == nil {
 		if p.quotient.First == nil {
@@ -161,12 +174,12 @@ func (p *infiniteHorizon) solverFor(dir []float64) *markov.LeastTotal {
 		z = markov.NewLeastTotal(p.quotient, p.gamma, p.workers, p.chain)
 	}
 	p.solvers[string(key)] = z
-	return z
+	return z, nil
 }
 
 // collapsedSolver returns the solver for a direction in which end components are collapsed, the same one as for
 // another direction with the same ones, or nil without any.
-func (p *infiniteHorizon) collapsedSolver(dir []float64) *markov.LeastTotal {
+func (p *infiniteHorizon) collapsedSolver(ctx context.Context, dir []float64) (_ *markov.LeastTotal, err error) {
 	nothing := func(c int32) bool { return p.graph.Allows(c) && p.returnsNothing(dir, c) }
 	for key, z := range p.solvers { // as a rule the choices without returns are the same, which is soon seen
 		other, same := make([]float64, len(dir)), z.LowerBound < 0
@@ -177,27 +190,30 @@ func (p *infiniteHorizon) collapsedSolver(dir []float64) *markov.LeastTotal {
 			same = !p.graph.Allows(c) || p.returnsNothing(dir, c) == p.returnsNothing(other, c)
 		}
 		if same {
-			return z
+			return z, nil
 		}
 	}
 	free, ends := p.choices(nothing), p.neutralEnds
 	if p.graph.Allowed != nil || !slices.Equal(free, p.choices(p.neutral)) {
-		ends = p.endComponents(free)
+		ends, err = p.endComponents(ctx, free)
 	}
-	if ends.Len() == 0 {
-		return nil
+	if err != nil || ends.Len() == 0 {
+		return nil, err
 	}
 	places, safe := ends, p.choices(func(c int32) bool { return free[c] && p.neutral(c) })
 	if !slices.Equal(safe, free) {
-		places = p.endComponents(safe)
+		places, err = p.endComponents(ctx, safe)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, z := range p.solvers {
 		if z.LowerBound < 0 && slices.Equal(z.Quotient.Inside, ends.Inside) &&
 			slices.Equal(z.Quotient.StayChoices, places.Inside) {
-			return z
+			return z, nil
 		}
 	}
-	return markov.NewLeastTotal(p.collapse(ends, places), p.gamma, p.workers, p.chain)
+	return markov.NewLeastTotal(p.collapse(ends, places), p.gamma, p.workers, p.chain), nil
 }
 
 // nonnegative reports whether a direction has no negative reward in a total with a component that is swept, or
@@ -215,21 +231,50 @@ func (p *infiniteHorizon) nonnegative(dir []float64) bool {
 	return true
 }
 
-// nonnegativeSolver returns the solver for a direction without negative rewards. States take no part from which a
-// policy surely comes to an end, or to a place where it may stay, by choices without rewards. Other end components
-// without rewards are collapsed.
-func (p *infiniteHorizon) nonnegativeSolver(dir []float64) *markov.LeastTotal {
+// nonnegativeSolver returns the solver for a direction without negative rewards. End components without rewards that
+// cost something to leave are collapsed.
+func (p *infiniteHorizon) nonnegativeSolver(ctx context.Context, dir []float64) (*markov.LeastTotal, error) {
 	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.returnsNothing(dir, c) })
-	places := p.graph.Only(make([]bool, len(nothing))).EndComponents() // none
-	if p.neutralEnds != nil {
-		places = p.endComponents(p.choices(func(c int32) bool { return nothing[c] && p.neutral(c) }))
+	rest, zero, err := p.zeroStates(ctx, nothing)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := rest.Components(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest.OrderByLayers(parts)
+	rest.Cycles = parts
+	ends, err := rest.Only(nothing).EndComponents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := rest.Quotient(parts, ends, func(int32) bool { return false })
+	q.Ends, q.StayStates, q.ZeroStates = q.Ends.Listed(), func(int) []int32 { return nil }, zero
+	z := markov.NewLeastTotal(q, p.gamma, p.workers, p.chain)
+	z.LowerBound = 0
+	return z, nil
+}
+
+// zeroStates returns the states from which a policy surely comes to an end, or to a place where it may stay, by
+// choices without rewards, each with the choice for that, and the graph of the others.
+func (p *infiniteHorizon) zeroStates(ctx context.Context, nothing []bool) (rest *markov.Graph, zero [][2]int32,
+	err error) {
+	places, err := p.graph.Only(make([]bool, len(nothing))).EndComponents(ctx) // none
+	if err == nil && p.neutralEnds != nil {
+		places, err = p.endComponents(ctx, p.choices(func(c int32) bool { return nothing[c] && p.neutral(c) }))
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	free := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: slices.Clone(nothing),
 		Progress: p.progress}
 	ends := func(s int32) bool { return p.k.First[s] == p.k.First[s+1] }
-	_, nearer := free.AlmostSurely(func(s int32) bool { return ends(s) || places.Of[s] >= 0 })
-	var settled [][2]int32
-	rest := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: p.graph.Allowed, Progress: p.progress}
+	_, nearer, err := free.AlmostSurely(ctx, func(s int32) bool { return ends(s) || places.Of[s] >= 0 })
+	if err != nil {
+		return nil, nil, err
+	}
+	rest = &markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: p.graph.Allowed, Progress: p.progress}
 	for s, in := range free.In {
 		switch s := int32(s); {
 		case !in || ends(s):
@@ -243,17 +288,10 @@ func (p *infiniteHorizon) nonnegativeSolver(dir []float64) *markov.LeastTotal {
 			fallthrough
 		default:
 			rest.In[s] = false
-			settled = append(settled, [2]int32{s, nearer[s]})
+			zero = append(zero, [2]int32{s, nearer[s]})
 		}
 	}
-	parts := rest.Components()
-	rest.OrderByLayers(parts)
-	rest.Cycles = parts
-	q := rest.Quotient(parts, rest.Only(nothing).EndComponents(), func(int32) bool { return false })
-	q.Ends, q.StayStates, q.ZeroStates = q.Ends.Listed(), func(int) []int32 { return nil }, settled
-	z := markov.NewLeastTotal(q, p.gamma, p.workers, p.chain)
-	z.LowerBound = 0
-	return z
+	return rest, zero, nil
 }
 
 // returnsNothing reports whether a choice returns nothing that a direction has.
@@ -412,7 +450,10 @@ func (p *infiniteHorizon) liftValues(dst []float64, z *markov.LeastTotal) []floa
 func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance float64,
 	proved bool) (z *markov.LeastTotal, endless []int32, value, margin float64, err error) {
 	const most = 1000
-	z = p.solverFor(dir)
+	z, err = p.solverFor(ctx, dir)
+	if err != nil {
+		return nil, nil, math.Inf(-1), 0, err
+	}
 	for {
 		p.scalarize(z, dir)
 		z.Tolerance = tolerance
@@ -452,7 +493,10 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 		if !p.removesZeroCost && !p.nonnegative(dir) {
 			p.removesZeroCost = true
 			if p.nonnegative(dir) {
-				z = p.solverFor(dir)
+				z, err = p.solverFor(ctx, dir)
+				if err != nil {
+					return nil, nil, math.Inf(-1), 0, err
+				}
 				continue
 			}
 		}

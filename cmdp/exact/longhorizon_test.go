@@ -131,7 +131,7 @@ func TestAveragesAgainstLongHorizons(t *testing.T) {
 		for i := range dir {
 			dir[i] = rng.NormFloat64()
 		}
-		p, err := newAverageReward(m, 1, allRelevant(m.Dim()), nil)
+		p, err := newAverageReward(t.Context(), m, 1, allRelevant(m.Dim()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestAverageRing(t *testing.T) {
 				want = math.Min(want, worst)
 			}
 		}
-		p, err := newAverageReward(m, 1, allRelevant(1), nil)
+		p, err := newAverageReward(t.Context(), m, 1, allRelevant(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

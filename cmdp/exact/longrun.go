@@ -42,7 +42,7 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 		if err != nil {
 			return nil, err
 		}
-		p, err := newAverageReward(process, 1, noneRelevant(m.Dim()), nil)
+		p, err := newAverageReward(ctx, process, 1, noneRelevant(m.Dim()), nil)
 		if err != nil {
 			return nil, err
 		}

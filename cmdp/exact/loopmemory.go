@@ -65,7 +65,7 @@ func (s *rayRecovery) doneWithLoops(r *Result, b *policyMixture, right func(r *R
 	// What the policy never does need not be remembered.
 	fewer, same := *r, true
 	for i := range leaving {
-		taken, err := r.leavingTaken(i)
+		taken, err := r.leavingTaken(s.ctx, i)
 		if err != nil {
 			return false, err
 		}
@@ -83,7 +83,7 @@ func (s *rayRecovery) doneWithLoops(r *Result, b *policyMixture, right func(r *R
 
 // leavingTaken returns those of the choices of the i-th memory that the policy of an answer may take before it took
 // one of them.
-func (r *Result) leavingTaken(i int) ([]bool, error) {
+func (r *Result) leavingTaken(ctx context.Context, i int) ([]bool, error) {
 	choices := r.Product.Monitors()[i].(*monitor.ChoiceTaken).Choices
 	out := make([]bool, len(choices))
 	k, base := r.Product.Model.Kernel(0), r.Product.Base().Kernel(0)
@@ -92,7 +92,11 @@ func (r *Result) leavingTaken(i int) ([]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for s, yes := range analyseReachable(process, 1, nil).reachable {
+		p, err := analyseReachable(ctx, process, 1, nil)
+		if err != nil {
+			return nil, err
+		}
+		for s, yes := range p.reachable {
 			if !yes || k.First[s] == k.First[s+1] || r.Product.Part(s, i) != 0 {
 				continue
 			}
@@ -130,7 +134,7 @@ func (s *rayRecovery) doneBy(r *Result, b *policyMixture, loops [][]column, leav
 	if err != nil {
 		return false, fmt.Errorf("exact: %w", err)
 	}
-	l, err := newLoopProduct(s.model, product)
+	l, err := newLoopProduct(s.ctx, s.model, product)
 	if err != nil {
 		return false, err
 	}
@@ -201,7 +205,7 @@ type loopProduct struct {
 	pairs    map[int32][]int32 // of each state of the model, those of the product
 }
 
-func newLoopProduct(p *infiniteHorizon, product *monitor.ProductModel) (*loopProduct, error) {
+func newLoopProduct(ctx context.Context, p *infiniteHorizon, product *monitor.ProductModel) (*loopProduct, error) {
 	l := &loopProduct{from: p, product: product, pairs: make(map[int32][]int32)}
 	c := relevance{up: p.up, down: p.down}
 	for i := range int32(product.Model.States()) {
@@ -213,7 +217,7 @@ func newLoopProduct(p *infiniteHorizon, product *monitor.ProductModel) (*loopPro
 	}
 	slices.Sort(c.without)
 	var err error
-	l.to, err = newInfiniteHorizon(product.Model, p.workers, c, p.progress)
+	l.to, err = newInfiniteHorizon(ctx, product.Model, p.workers, c, p.progress)
 	return l, err
 }
 
@@ -228,7 +232,7 @@ func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [
 			for _, s := range o.reaching {
 				marks = append(marks, l.pairs[s]...)
 			}
-			twice, err := l.to.twoCopies(marks)
+			twice, err := l.to.twoCopies(ctx, marks)
 			if err != nil {
 				return nil, err
 			}

@@ -101,7 +101,7 @@ func TestMixedPrice(t *testing.T) {
 			}
 		})
 		important := relevance{up: []bool{true, true, true}, down: []bool{true, false, true}}
-		p, err := newAverageReward(m, 1, important, nil)
+		p, err := newAverageReward(t.Context(), m, 1, important, nil)
 		if err != nil {
 			if refused++; len(all) > 0 || !errors.Is(err, ErrNoTotal) {
 				t.Errorf("seed %d: %v: %d policies have a total", seed, err, len(all))

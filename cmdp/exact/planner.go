@@ -21,7 +21,7 @@ type Planner struct {
 	m        *cmdp.Model // nil for a sum
 	workers  int
 	width    int // dimension of a sum
-	sum      func(tell markov.Progress) (pricer, error)
+	sum      func(ctx context.Context, tell markov.Progress) (pricer, error)
 	turn     chan struct{}
 	known    modelAnalysis    // of a model of totals or discounted sums, for all its pricers
 	analysed *infiniteHorizon // of such a model, nil before the first task
@@ -191,7 +191,10 @@ func (p *Planner) infiniteReturn(ctx context.Context, c relevance, r *Result) *N
 	if r.Product != nil {
 		m, state = r.Product.Model, func(s int32) int32 { return int32(r.Product.State(int(s))) }
 	}
-	s := analyseReachable(m, p.workers, nil)
+	s, err := analyseReachable(ctx, m, p.workers, nil)
+	if err != nil {
+		return nil
+	}
 	s.relevance = c
 	for _, o := range r.mixture() {
 		st := &o.Policy.steps[0]
@@ -239,7 +242,7 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 			s.phases = watch
 			s.newPricer = func() error {
 				p.forget()
-				if err := p.prepare(c, opts.Working); err != nil {
+				if err := p.prepare(ctx, c, opts.Working); err != nil {
 					return err
 				}
 				p.pricer.configure(opts.Working, opts.pricingTolerance(), false)
@@ -266,7 +269,7 @@ func (p *Planner) withPricer(ctx context.Context, c relevance, opts Options, wor
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := p.prepare(c, opts.Working); err != nil {
+	if err := p.prepare(ctx, c, opts.Working); err != nil {
 		return err
 	}
 	defer func() {
@@ -288,7 +291,7 @@ func (o *Options) pricingTolerance() float64 {
 
 // prepare makes the pricer for what matters, unless there is one. Where totals may go on for ever, a pricer and
 // its policies are of no use once something else matters.
-func (p *Planner) prepare(c relevance, tell markov.Progress) error {
+func (p *Planner) prepare(ctx context.Context, c relevance, tell markov.Progress) error {
 	if p.stale {
 		p.forget()
 	}
@@ -298,7 +301,7 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 			return nil
 		}
 	}
-	q, err := p.newPricer(c, tell)
+	q, err := p.newPricer(ctx, c, tell)
 	if err != nil {
 		return err
 	}
@@ -310,15 +313,19 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 }
 
 // newPricer returns the pricer for the kind of return that the model has.
-func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (pricer, error) {
+func newPricer(ctx context.Context, m *cmdp.Model, workers int, c relevance, tell markov.Progress) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
 	if m.Means() {
-		return newAverageReward(m, workers, c, tell)
+		return newAverageReward(ctx, m, workers, c, tell)
 	}
 	if m.Horizon() == 0 {
-		return analyseReachable(m, workers, tell).pricer(c)
+		p, err := analyseReachable(ctx, m, workers, tell)
+		if err != nil {
+			return nil, err
+		}
+		return p.pricer(ctx, c)
 	}
 	if m.Tally() != nil {
 		return newTallied(m, workers), nil
@@ -327,24 +334,31 @@ func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (p
 }
 
 // newPricer is the function newPricer, with what is known of the model.
-func (p *Planner) newPricer(c relevance, tell markov.Progress) (pricer, error) {
+func (p *Planner) newPricer(ctx context.Context, c relevance, tell markov.Progress) (pricer, error) {
 	if p.m == nil {
-		return p.sum(tell)
+		return p.sum(ctx, tell)
 	}
 	if p.m.Horizon() > 0 || p.m.Means() {
-		return newPricer(p.m, p.workers, c, tell)
+		return newPricer(ctx, p.m, p.workers, c, tell)
 	}
-	p.analyse(tell)
-	return p.analysed.pricer(c)
+	if err := p.analyse(ctx, tell); err != nil {
+		return nil, err
+	}
+	return p.analysed.pricer(ctx, c)
 }
 
 // analyse finds what is reached in a model of totals or discounted sums, unless that is known.
-func (p *Planner) analyse(tell markov.Progress) {
+func (p *Planner) analyse(ctx context.Context, tell markov.Progress) error {
 	if p.analysed == nil {
-		p.analysed = analyseReachable(p.m, p.workers, tell)
+		found, err := analyseReachable(ctx, p.m, p.workers, tell)
+		if err != nil {
+			return err
+		}
+		p.analysed = found
 		p.analysed.known = &p.known
 	}
 	p.analysed.progress, p.analysed.graph.Progress = tell, tell
+	return nil
 }
 
 // forget drops what an interruption may have left between two states. What was found of the model stays.

@@ -1,10 +1,12 @@
 package exact
 
 import (
-	"cmdpsolve/cmdp/markov"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+
+	"cmdpsolve/cmdp/markov"
 )
 
 // ErrNoTotal is wrapped by errors about models in which no policy has a well-defined
@@ -48,22 +50,28 @@ func (e *NoTotalError) Unwrap() error { return ErrNoTotal }
 // restrictToProper finds the places where a policy may go on for ever without harm. It leaves out the states
 // where no policy is sure to come to such a place or to an end, because a policy that goes there
 // has a bad infinite total or none.
-func (p *infiniteHorizon) restrictToProper() error {
+func (p *infiniteHorizon) restrictToProper(ctx context.Context) (err error) {
 	g := &p.graph
 	g.Allowed = p.choices(func(int32) bool { return true })
 	for _, s := range p.without {
 		g.In[s] = false
 	}
-	p.neutralEnds = p.endComponents(p.choices(func(c int32) bool { return g.Allowed[c] && p.neutral(c) }))
-	whole, _ := g.AlmostSurely(func(s int32) bool {
+	p.neutralEnds, err = p.endComponents(ctx, p.choices(func(c int32) bool { return g.Allowed[c] && p.neutral(c) }))
+	if err != nil {
+		return err
+	}
+	whole, _, err := g.AlmostSurely(ctx, func(s int32) bool {
 		return p.k.First[s] == p.k.First[s+1] || p.neutralEnds.Of[s] >= 0
 	})
+	if err != nil {
+		return err
+	}
 	if whole && len(p.without) == 0 {
 		g.Allowed = nil
 	}
 	for _, st := range p.m.StartStates() {
 		if st.Probability > 0 && !g.In[st.State] {
-			return p.improperError()
+			return p.improperError(ctx)
 		}
 	}
 	return nil
@@ -90,12 +98,15 @@ func (p *infiniteHorizon) neutral(c int32) bool {
 }
 
 // improperError names a place among the states left out where every policy may stay.
-func (p *infiniteHorizon) improperError() error {
+func (p *infiniteHorizon) improperError(ctx context.Context) error {
 	out := slices.Clone(p.reachable)
 	for s, in := range p.graph.In {
 		out[s] = out[s] && !in
 	}
-	ends := (&markov.Graph{Kernel: p.k, In: out}).EndComponents()
+	ends, err := (&markov.Graph{Kernel: p.k, In: out}).EndComponents(ctx)
+	if err != nil {
+		return err
+	}
 	found := &NoTotalError{Return: -1}
 	for _, s := range ends.Order {
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {

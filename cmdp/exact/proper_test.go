@@ -72,7 +72,7 @@ func TestDirectionsInAnyOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := newInfiniteHorizon(n, 1, allRelevant(2), nil)
+			p, err := newInfiniteHorizon(t.Context(), n, 1, allRelevant(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +299,7 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 				least = math.Min(least, b.value)
 			}
 		})
-		p, err := newInfiniteHorizon(m, 1, c, nil)
+		p, err := newInfiniteHorizon(t.Context(), m, 1, c, nil)
 		if errors.Is(err, ErrNoTotal) {
 			if refused++; !math.IsInf(least, 1) {
 				t.Fatalf("trial %d: refused, but a policy has %g: %v", trial, least, err)
@@ -388,7 +388,11 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newInfiniteHorizon(m, 1, relevance{up: []bool{true}, down: []bool{false}}, nil)
+	p, err := newInfiniteHorizon(t.Context(), m, 1, relevance{up: []bool{true}, down: []bool{false}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := p.solverFor(t.Context(), []float64{1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +402,7 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	}{{[]float64{0, 0}, true}, {[]float64{-1, 0}, true}, {[]float64{5, 0}, false}, {[]float64{6, 0}, false},
 		{[]float64{0, 1}, false}} {
 		low := &lowerValues{p: p, dir: []float64{1}, v: test.v}
-		if _, margin := low.bound(p.solverFor(low.dir).Quotient); math.IsInf(margin, 1) == test.holds {
+		if _, margin := low.bound(z.Quotient); math.IsInf(margin, 1) == test.holds {
 			t.Errorf("values %v: margin %g", test.v, margin)
 		}
 	}

@@ -66,7 +66,7 @@ func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f 
 				states = 1500
 			}
 			m := drawComponents(t, rng, states, dim)
-			p, err := newInfiniteHorizon(m, 1, allRelevant(dim), nil)
+			p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(dim), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 		}
 	}
 	if p.m.Horizon() > 0 || p.m.Means() {
-		q, err := newPricer(p.m, p.workers, noneRelevant(p.m.Dim()), opts.Working)
+		q, err := newPricer(ctx, p.m, p.workers, noneRelevant(p.m.Dim()), opts.Working)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -58,7 +58,9 @@ func (p *Planner) totalRanges(ctx context.Context, lower, upper []float64, tell 
 	if p.stale {
 		p.forget()
 	}
-	p.analyse(tell)
+	if err := p.analyse(ctx, tell); err != nil {
+		return err
+	}
 	of := *p.analysed
 	of.solvers = make(map[string]*markov.LeastTotal) // solutions do not start from those of ranges
 	if err := of.ranges(ctx, lower, upper); err != nil {

@@ -114,7 +114,7 @@ func rationals(x []float64) []*big.Rat {
 // same amount everywhere, else by a larger perturbation.
 func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	c relevance) (value *big.Rat, loss float64, err error) {
-	p, err := newInfiniteHorizon(m, 1, c, nil)
+	p, err := newInfiniteHorizon(ctx, m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -122,7 +122,10 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	for i, t := range dir {
 		rounded[i], _ = t.Float64()
 	}
-	z := p.solverFor(rounded)
+	z, err := p.solverFor(ctx, rounded)
+	if err != nil {
+		return nil, 0, err
+	}
 	if p.gamma == 1 { // where returns cancel out, lower values are no bound
 		if low, err := p.loweredValues(ctx, z, rounded, 1); low != nil && err == nil && z.Cancels() {
 			if v := p.rationalValues(ctx, z, dir); v != nil {
@@ -220,7 +223,7 @@ func (p *infiniteHorizon) rationalGain(dir, v func(i int) *big.Rat, s, c int) *b
 // the mean there, up to a margin that is taken off.
 func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	c relevance) (value *big.Rat, loss float64, err error) {
-	p, err := newAverageReward(m, 1, c, nil)
+	p, err := newAverageReward(ctx, m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -239,7 +242,10 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 		return nil, 0, err
 	}
 	h := rationals(p.least.Bias)
-	w := p.transientOf(totals)
+	w, err := p.transientOf(ctx, totals)
+	if err != nil {
+		return nil, 0, err
+	}
 	for w.Perturbation = 1; p.boundedTotals(totals) && w.Perturbation <= 1e8; w.Perturbation *= 8 {
 		if err := p.solveTransient(ctx, w, totals, least); err != nil {
 			return nil, 0, err

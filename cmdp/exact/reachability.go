@@ -109,7 +109,7 @@ func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, 
 	upper []float64,
 	opts Options) (*columnGeneration, Verdict, error) {
 	d := p.dim()
-	q, err := p.twoCopies(states)
+	q, err := p.twoCopies(ctx, states)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -187,7 +187,7 @@ func (r *ray) inModel(states int32) *ray {
 
 // twoCopies returns the pricer of a model of two copies of the states, one after the other. It goes to the second one
 // when it comes to one of some states, and a return more has the probability of that.
-func (p *infiniteHorizon) twoCopies(states []int32) (*infiniteHorizon, error) {
+func (p *infiniteHorizon) twoCopies(ctx context.Context, states []int32) (*infiniteHorizon, error) {
 	k, d, n := p.k, p.dim(), int32(p.m.States())
 	in := make([]bool, n)
 	for _, s := range states {
@@ -226,5 +226,5 @@ func (p *infiniteHorizon) twoCopies(states []int32) (*infiniteHorizon, error) {
 		c.without = append(c.without, s, s+n)
 	}
 	slices.Sort(c.without)
-	return newInfiniteHorizon(m, p.workers, c, p.progress)
+	return newInfiniteHorizon(ctx, m, p.workers, c, p.progress)
 }

@@ -84,7 +84,7 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	p := &RollingPlanner{task: task, prices: make([]float64, len(task.Limits))}
-	p.sum, err = newSumPricer(parts, dim, each, 1, nil)
+	p.sum, err = newSumPricer(ctx, parts, dim, each, 1, nil)
 	if err != nil {
 		return nil, err
 	}

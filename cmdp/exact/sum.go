@@ -76,7 +76,9 @@ func NewSumPlanner(parts []Part, dim int, each []int, workers int) (*Planner, er
 	}
 	width := dim + len(each)*parts[0].Model.Horizon()
 	p := &Planner{workers: opts.Workers, turn: make(chan struct{}, 1), width: width}
-	p.sum = func(tell markov.Progress) (pricer, error) { return newSumPricer(parts, dim, each, opts.Workers, tell) }
+	p.sum = func(ctx context.Context, tell markov.Progress) (pricer, error) {
+		return newSumPricer(ctx, parts, dim, each, opts.Workers, tell)
+	}
 	return p, nil
 }
 
@@ -110,7 +112,8 @@ func checkPart(x Part, first *cmdp.Model, dim int, each []int) error {
 	return nil
 }
 
-func newSumPricer(parts []Part, dim int, each []int, workers int, tell markov.Progress) (*sumPricer, error) {
+func newSumPricer(ctx context.Context, parts []Part, dim int, each []int, workers int,
+	tell markov.Progress) (*sumPricer, error) {
 	inner := 1 // parts are priced side by side
 	if len(parts) < workers {
 		inner = workers
@@ -134,7 +137,7 @@ func newSumPricer(parts []Part, dim int, each []int, workers int, tell markov.Pr
 			q.pricer = q.finite
 		} else {
 			var err error
-			q.pricer, err = newPricer(x.Model, inner, allRelevant(x.Model.Dim()), tell)
+			q.pricer, err = newPricer(ctx, x.Model, inner, allRelevant(x.Model.Dim()), tell)
 			if err != nil {
 				return nil, err
 			}

@@ -37,7 +37,7 @@ func TestSweepsOfTotals(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, enough := range []float64{0, 1e-8} {
-			p, err := newInfiniteHorizon(m, 1, allRelevant(2), nil)
+			p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

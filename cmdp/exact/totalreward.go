@@ -41,19 +41,22 @@ type analysedSet struct {
 
 // endComponents returns those of the states that take part and the given choices. They are found once for the
 // same ones.
-func (p *infiniteHorizon) endComponents(allowed []bool) *markov.EndComponents {
+func (p *infiniteHorizon) endComponents(ctx context.Context, allowed []bool) (*markov.EndComponents, error) {
 	const most = 6
 	for _, x := range p.known.ends {
 		if slices.Equal(x.allowed, allowed) && slices.Equal(x.in, p.graph.In) {
-			return x.ends
+			return x.ends, nil
 		}
 	}
-	ends := p.graph.Only(allowed).EndComponents()
+	ends, err := p.graph.Only(allowed).EndComponents(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if len(p.known.ends) == most {
 		p.known.ends = slices.Delete(p.known.ends, 0, 1)
 	}
 	p.known.ends = append(p.known.ends, analysedSet{slices.Clone(p.graph.In), allowed, ends})
-	return ends
+	return ends, nil
 }
 
 // ranges sets lower and upper to the extremes of each total over all policies, rounded
@@ -71,7 +74,7 @@ func (p *infiniteHorizon) ranges(ctx context.Context, lower, upper []float64) er
 		for _, sign := range []float64{1, -1} {
 			bound := -Boundless
 			dir := axis(len(lower), i, sign)
-			q, err := p.withRelevance(relevanceOf(len(dir), cmdp.Task{}, dir))
+			q, err := p.withRelevance(ctx, relevanceOf(len(dir), cmdp.Task{}, dir))
 			if err == nil {
 				var value, margin float64
 				value, margin, err = q.recheck(ctx, dir)

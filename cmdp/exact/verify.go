@@ -49,7 +49,7 @@ func verifyFor(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificat
 	if err != nil {
 		return err
 	}
-	p, err := newPricer(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
+	p, err := newPricer(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list [
 	if err != nil {
 		return nil, err
 	}
-	p, err := newInfiniteHorizon(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
+	p, err := newInfiniteHorizon(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
 	if err != nil {
 		return nil, err
 	}

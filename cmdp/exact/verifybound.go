@@ -47,7 +47,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	if err != nil {
 		return 0, err
 	}
-	pricer, err := newPricer(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
+	pricer, err := newPricer(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
 	if err != nil {
 		return 0, err
 	}

@@ -25,7 +25,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Wei
 	}
 	out := make([]float64, m.States())
 	if m.Means() {
-		p, err := newAverageReward(m, 1, noneRelevant(m.Dim()), nil)
+		p, err := newAverageReward(ctx, m, 1, noneRelevant(m.Dim()), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,10 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Wei
 		}
 		return out, nil
 	}
-	p := analyseReachable(m, 1, nil)
+	p, err := analyseReachable(ctx, m, 1, nil)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range components {
 		x, err := p.visits(ctx, &c.Policy.steps[0], false)
 		if err != nil {

@@ -79,9 +79,9 @@ func (d *solvedDirections) combine(v, dir []float64) bool {
 // It reports false where there are no such values, or sweeps are slow.
 func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 	proved bool) (out pricedPolicy, ok bool, err error) {
-	z := p.solverFor(dir)
-	if !z.Raises() {
-		return out, false, nil
+	z, err := p.solverFor(ctx, dir)
+	if err != nil || !z.Raises() {
+		return out, false, err
 	}
 	v := make([]float64, p.m.States())
 	if !p.solved.combine(v, dir) {

@@ -24,7 +24,7 @@ func TestDirectionsShareValues(t *testing.T) {
 	for range 12 {
 		m := grid{width: 4 + rng.IntN(4), height: 4 + rng.IntN(4), ahead: 0.8, slips: true, sure: 0.6,
 			jumps: 0.2 * float64(rng.IntN(2))}.model(t, rng)
-		p, err := newInfiniteHorizon(m, 1, allRelevant(2), nil)
+		p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(2), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestVisitsOfReturnsThatCancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newInfiniteHorizon(m, 1, allRelevant(2), nil)
+	p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(2), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

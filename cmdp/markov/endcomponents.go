@@ -1,6 +1,7 @@
 package markov
 
 import (
+	"context"
 	"math"
 
 	"cmdpsolve/cmdp"
@@ -25,9 +26,11 @@ func (e *EndComponents) Listed() *EndComponents {
 // choices that may leave their component and the states without a choice, and then
 // splits the components again that lost something. A choice that may lead to a state
 // which takes no part is not in an end component.
-func (g *Graph) EndComponents() *EndComponents {
+func (g *Graph) EndComponents(ctx context.Context) (*EndComponents, error) {
 	f := g.beginSearch()
-	f.splitAll(math.MaxInt)
+	if err := f.splitAll(ctx, math.MaxInt); err != nil {
+		return nil, err
+	}
 	f.found.Inside = f.sub.Allowed
 	for s, in := range f.sub.In {
 		if !in { // its choices were taken away only as far as others needed to know
@@ -36,14 +39,14 @@ func (g *Graph) EndComponents() *EndComponents {
 			}
 		}
 	}
-	return f.found
+	return f.found, nil
 }
 
 // HasEndComponent reports whether the graph has an end component.
-func (g *Graph) HasEndComponent() bool {
+func (g *Graph) HasEndComponent(ctx context.Context) (bool, error) {
 	f := g.beginSearch()
-	f.splitAll(1)
-	return f.found.Len() > 0
+	err := f.splitAll(ctx, 1)
+	return f.found.Len() > 0, err
 }
 
 // An endComponentSearch is the state of the search for end components.
@@ -96,7 +99,7 @@ func (g *Graph) beginSearch() *endComponentSearch {
 }
 
 // splitAll finds end components, part by part, until there are so many.
-func (f *endComponentSearch) splitAll(most int) {
+func (f *endComponentSearch) splitAll(ctx context.Context, most int) error {
 	for i := 0; i < f.first.Len() && f.found.Len() < most; i++ {
 		part := f.first.Part(i)
 		if len(part) == 1 {
@@ -104,10 +107,13 @@ func (f *endComponentSearch) splitAll(most int) {
 			continue
 		}
 		if f.into == nil {
-			f.tarjan, f.into = newTarjan(&f.sub, "finding end components"), f.sub.Predecessors()
+			f.tarjan, f.into = newTarjan(ctx, &f.sub, "finding end components"), f.sub.Predecessors()
 		}
-		f.split(part)
+		if err := f.split(part); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // single looks for an end component of one state.
@@ -128,7 +134,7 @@ func (f *endComponentSearch) single(s int32) {
 }
 
 // split finds the end components within states, whose allowed choices do not leave them.
-func (f *endComponentSearch) split(states []int32) {
+func (f *endComponentSearch) split(states []int32) error {
 	work := [][]int32{states}
 	for len(work) > 0 {
 		states = f.removeLeaving(work[len(work)-1])
@@ -137,7 +143,7 @@ func (f *endComponentSearch) split(states []int32) {
 		f.room = f.room[:0]
 		var ends []int // of the components in room
 		for _, s := range states {
-			f.tarjan.from(s, func(piece []int32) {
+			err := f.tarjan.from(s, func(piece []int32) {
 				switch {
 				case len(piece) == len(states):
 					f.found.add(piece)
@@ -148,6 +154,9 @@ func (f *endComponentSearch) split(states []int32) {
 					ends = append(ends, len(f.room))
 				}
 			})
+			if err != nil {
+				return err
+			}
 		}
 		copy(states, f.room)
 		from := 0
@@ -161,6 +170,7 @@ func (f *endComponentSearch) split(states []int32) {
 			from = end
 		}
 	}
+	return nil
 }
 
 // removeLeaving takes away the choices that may leave the part of their state, and the states

@@ -1,6 +1,7 @@
 package markov
 
 import (
+	"context"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -9,7 +10,8 @@ import (
 // A Graph is the support of a kernel that is the same at every step: a state leads to
 // the successors, with positive probability, of its choices. Only the states of In take
 // part, and of their choices those of Allowed; nil stands for all. An edge to a state
-// that takes no part counts for nothing.
+// that takes no part counts for nothing. An analysis that takes a context returns its error soon after it has
+// ended.
 type Graph struct {
 	Kernel   *cmdp.Kernel
 	In       []bool     // of each state
@@ -68,25 +70,31 @@ func (p *Partition) add(states []int32) {
 // one the states stand from the last to the first, and components do as far as edges allow, since models
 // count forwards as a rule: what a component leads to, and its rows, are then close in memory. It
 // takes time linear in the transitions, but for sorting.
-func (g *Graph) Components() *Partition {
+func (g *Graph) Components(ctx context.Context) (*Partition, error) {
 	p := newPartition(g.States())
 	p.Order = make([]int32, 0, g.States())
-	t := newTarjan(g, "finding components")
+	t := newTarjan(ctx, g, "finding components")
 	for s := int32(g.States()) - 1; s >= 0; s-- {
-		if g.Has(s) {
-			t.from(s, func(states []int32) {
-				if len(states) > 1 {
-					slices.SortFunc(states, func(a, b int32) int { return int(b - a) })
-				}
-				p.add(states)
-			})
+		if !g.Has(s) {
+			continue
+		}
+		err := t.from(s, func(states []int32) {
+			if len(states) > 1 {
+				slices.SortFunc(states, func(a, b int32) int { return int(b - a) })
+			}
+			p.add(states)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return p
+	return p, nil
 }
 
 // tarjan finds strongly connected components (Tarjan 1972) without recursion.
 type tarjan struct {
+	ctx     context.Context
+	err     error // of ctx
 	g       *Graph
 	what    string  // the search is for, to be told
 	index   []int32 // when the state was first met, from 1; 0 before, done after its component
@@ -105,8 +113,8 @@ type visit struct {
 
 const finished = -1
 
-func newTarjan(g *Graph, what string) *tarjan {
-	return &tarjan{g: g, what: what, index: make([]int32, g.States()), lowlink: make([]int32, g.States())}
+func newTarjan(ctx context.Context, g *Graph, what string) *tarjan {
+	return &tarjan{ctx: ctx, g: g, what: what, index: make([]int32, g.States()), lowlink: make([]int32, g.States())}
 }
 
 // reset makes states be met anew.
@@ -118,12 +126,12 @@ func (t *tarjan) reset(states []int32) {
 
 // from calls emit with the components that are reached from root and were not met
 // before, last first. The slice is only lent.
-func (t *tarjan) from(root int32, emit func(states []int32)) {
+func (t *tarjan) from(root int32, emit func(states []int32)) error {
 	if t.index[root] != 0 {
-		return
+		return nil
 	}
 	t.enter(root)
-	for len(t.path) > 0 {
+	for len(t.path) > 0 && t.err == nil {
 		top := &t.path[len(t.path)-1]
 		s := top.s
 		n, ok := t.next(top)
@@ -143,11 +151,13 @@ func (t *tarjan) from(root int32, emit func(states []int32)) {
 			}
 		}
 	}
+	return t.err
 }
 
 func (t *tarjan) enter(s int32) {
 	if t.clock%reportEvery == 0 {
 		t.g.Progress.At(t.what, float64(t.clock)/float64(t.g.States()), t.g.States())
+		t.err = t.ctx.Err()
 	}
 	t.clock++
 	t.index[s], t.lowlink[s] = t.clock, t.clock
@@ -216,7 +226,7 @@ func (g *Graph) Reachable(from []int32) []bool {
 // Allowed the choices that may lead to a state which takes no part (Baier and Katoen 2008, section 10.6.1);
 // neither may be nil. It reports whether all states stay. Of each state that does and is no goal it returns a
 // choice that may lead nearer: taken everywhere, these reach a goal with probability one.
-func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int32) {
+func (g *Graph) AlmostSurely(ctx context.Context, goal func(s int32) bool) (whole bool, nearer []int32, err error) {
 	into := g.Predecessors()
 	nearer, whole = make([]int32, g.States()), true
 	for c := range g.Allowed {
@@ -233,6 +243,9 @@ func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int3
 			}
 		}
 		for n := 0; n < len(queue); n++ {
+			if n%reportEvery == 0 && ctx.Err() != nil {
+				return false, nil, ctx.Err()
+			}
 			for _, c := range into.Choices(queue[n]) {
 				if by := into.Owner[c]; g.Allowed[c] && g.In[by] && !met[by] {
 					met[by], nearer[by] = true, c
@@ -251,7 +264,7 @@ func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int3
 			}
 		}
 		if !lost {
-			return whole, nearer
+			return whole, nearer, nil
 		}
 		whole = false
 	}

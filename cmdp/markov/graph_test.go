@@ -1,10 +1,70 @@
 package markov
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cmdpsolve/cmdp"
 )
+
+func partsOf(g *Graph) *Partition {
+	p, err := g.Components(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func endsOf(g *Graph) *EndComponents {
+	e, err := g.EndComponents(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// TestAnalysesEndWithTheContext wants the error of a context that ends when an analysis tells of its work for the first
+// time, before it tells again. In the model each state goes on to the next one and to the first, or is a component by
+// itself.
+func TestAnalysesEndWithTheContext(t *testing.T) {
+	for _, ring := range []bool{true, false} {
+		const states = 4 * reportEvery
+		k := cmdp.NewKernel()
+		for s := range int32(states) {
+			next := []int32{s}
+			if ring {
+				next = []int32{(s + 1) % states, 0}
+			}
+			k.Append(next, slices.Repeat([]float64{1 / float64(len(next))}, len(next)), []float64{0})
+			k.EndState()
+		}
+		for i, analyse := range []func(ctx context.Context, g *Graph) error{
+			func(ctx context.Context, g *Graph) error { _, err := g.Components(ctx); return err },
+			func(ctx context.Context, g *Graph) error { _, err := g.EndComponents(ctx); return err },
+			func(ctx context.Context, g *Graph) error { _, err := g.HasEndComponent(ctx); return err },
+			func(ctx context.Context, g *Graph) error {
+				g.In, g.Allowed = slices.Repeat([]bool{true}, states), slices.Repeat([]bool{true}, states)
+				_, _, err := g.AlmostSurely(ctx, func(s int32) bool {
+					if s == 0 {
+						g.Progress("looking for goals", 0)
+					}
+					return s == 0
+				})
+				return err
+			},
+		} {
+			told := 0
+			ctx, cancel := context.WithCancel(t.Context())
+			g := &Graph{Kernel: &k, Progress: func(string, float64) { told++; cancel() }}
+			if err := analyse(ctx, g); !errors.Is(err, context.Canceled) || told != 1 {
+				t.Errorf("ring %v, analysis %d: %v after it told %d times", ring, i, err, told)
+			}
+		}
+	}
+}
 
 // TestReachable compares what is reached and who can be attracted with the transitive closure.
 func TestReachable(t *testing.T) {
@@ -86,8 +146,8 @@ func TestAlmostSurely(t *testing.T) {
 				want[s] = want[s] || x
 			}
 		})
-		stays, nearer := g.AlmostSurely(func(s int32) bool { return goal[s] })
-		if !slices.Equal(g.In, want) || stays != slices.Equal(before, want) {
+		stays, nearer, err := g.AlmostSurely(t.Context(), func(s int32) bool { return goal[s] })
+		if err != nil || !slices.Equal(g.In, want) || stays != slices.Equal(before, want) {
 			t.Fatalf("surely from %v, all %v: want %v of %v, goals %v", g.In, stays, want, before, goal)
 		}
 		st := &Rule{Actions: NewActions(n, 256)}

@@ -14,7 +14,7 @@ import (
 // that prove the mean.
 func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 	t.Helper()
-	components := (&Graph{Kernel: k}).EndComponents()
+	components := endsOf(&Graph{Kernel: k})
 	want := make([]float64, components.Len())
 	for i := range want {
 		want[i] = math.Inf(1)
@@ -112,7 +112,7 @@ func kernelOf(returns []float64, next [][]int32, prob [][]float64) *cmdp.Kernel 
 // often as later ones cannot be solved.
 func TestSolvedGoesBack(t *testing.T) {
 	k := drawModel(rand.New(rand.NewPCG(1, 1)), 6)
-	p := NewLeastMean(k, (&Graph{Kernel: k}).EndComponents(), new(Chain))
+	p := NewLeastMean(k, endsOf(&Graph{Kernel: k}), new(Chain))
 	states, best := []int32{0, 1, 2, 3, 4, 5}, Class{Mean: []float64{2}, slow: true}
 	choices := make([]int32, len(states))
 	for j, s := range states {
@@ -147,7 +147,7 @@ func TestClassBeginsWhereItIsMost(t *testing.T) {
 		next[one], prob[one] = []int32{rare, other}, []float64{1e-6, 1 - 1e-6}
 		next[other], prob[other] = []int32{one}, []float64{1}
 		k := kernelOf([]float64{0, 1, 2}, next, prob)
-		p := NewLeastMean(k, (&Graph{Kernel: k}).EndComponents(), new(Chain))
+		p := NewLeastMean(k, endsOf(&Graph{Kernel: k}), new(Chain))
 		found, err := p.recurrentClass(t.Context(), []int32{0, 1, 2}, []int32{0, 1, 2}, []float64{0})
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +166,7 @@ func TestEvaluateClass(t *testing.T) {
 	evaluated, refused := 0, 0
 	for range 2000 {
 		k := drawModel(rng, 2+rng.IntN(6))
-		ends := (&Graph{Kernel: k}).EndComponents()
+		ends := endsOf(&Graph{Kernel: k})
 		if ends.Len() == 0 {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 // there is no discount: a policy may stay there. Rewards are the first of dim returns.
 func leastTotalOf(k *cmdp.Kernel, gamma float64, dim, workers int) *LeastTotal {
 	g := &Graph{Kernel: k}
-	components := g.Components()
+	components := partsOf(g)
 	var q *Quotient
 	if gamma < 1 {
 		q = g.Number(components, nil)
@@ -27,7 +27,7 @@ func leastTotalOf(k *cmdp.Kernel, gamma float64, dim, workers int) *LeastTotal {
 		for c := range free {
 			free[c] = k.Returns[c*dim] == 0
 		}
-		q = g.Quotient(components, g.Only(free).EndComponents(), func(int32) bool { return true })
+		q = g.Quotient(components, endsOf(g.Only(free)), func(int32) bool { return true })
 	}
 	z := NewLeastTotal(q, gamma, workers, new(Chain))
 	for i, c := range q.Choice {

@@ -276,14 +276,14 @@ func checkLift(t *testing.T, rng *rand.Rand, g *Graph, q *Quotient) {
 func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 	t.Helper()
 	g := drawGraph(rng, states)
-	p, e := g.Components(), g.EndComponents()
+	p, e := partsOf(g), endsOf(g)
 	checkComponents(t, g, p)
 	checkEnds(t, g, e)
 	checkQuotient(t, rng, g, p, e)
 	checkLayers(t, g, p)
 	g.Cycles = p
-	checkEnds(t, g, g.EndComponents())
-	if has := g.HasEndComponent(); has != (e.Len() > 0) {
+	checkEnds(t, g, endsOf(g))
+	if has, err := g.HasEndComponent(t.Context()); err != nil || has != (e.Len() > 0) {
 		t.Fatalf("has an end component: %v of %d", has, e.Len())
 	}
 	return e.Len()
@@ -377,18 +377,18 @@ func TestComponentsDeep(t *testing.T) {
 		k.First = append(k.First, int32(len(k.Offset)-1))
 	}
 	g := &Graph{Kernel: k}
-	if n := g.Components().Len(); n != states {
+	if n := partsOf(g).Len(); n != states {
 		t.Errorf("%d components of a path, want %d", n, states)
 	}
-	if n := g.EndComponents().Len(); n != 0 {
+	if n := endsOf(g).Len(); n != 0 {
 		t.Errorf("%d end components of a path, want none", n)
 	}
 	k.Next, k.Prob, k.Offset = append(k.Next, 0), append(k.Prob, 1), append(k.Offset, states)
 	k.First[states] = states
-	if n := g.Components().Len(); n != 1 {
+	if n := partsOf(g).Len(); n != 1 {
 		t.Errorf("%d components of a ring, want 1", n)
 	}
-	if n := g.EndComponents().Len(); n != 1 {
+	if n := endsOf(g).Len(); n != 1 {
 		t.Errorf("%d end components of a ring, want 1", n)
 	}
 }

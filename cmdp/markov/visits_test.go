@@ -44,7 +44,7 @@ func drawRule(rng *rand.Rand, k *cmdp.Kernel) *Rule {
 // visitsOf returns the visits of a kernel in all states, with its quotient.
 func visitsOf(k *cmdp.Kernel, gamma float64) (*Visits, *Quotient) {
 	g := &Graph{Kernel: k}
-	q := g.Number(g.Components(), nil)
+	q := g.Number(partsOf(g), nil)
 	return NewVisits(q, gamma, new(Chain)), q
 }
 

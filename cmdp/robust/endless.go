@@ -242,7 +242,7 @@ func (f *endless) valuesIn(ctx context.Context, y *system, a *Answer, dir []floa
 	if !f.set.m.Average() {
 		return v, y.solve(ctx, b, a, y.all(), v, 0)
 	}
-	classes, err := y.classes()
+	classes, err := y.classes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,11 @@ type recurrent struct {
 }
 
 // classes returns the recurrent classes, or an error if nature can avoid each of the states of one that are tried.
-func (y *system) classes() (*recurrent, error) {
-	component := y.components()
+func (y *system) classes(ctx context.Context) (*recurrent, error) {
+	component, err := y.components(ctx)
+	if err != nil {
+		return nil, err
+	}
 	count := 0
 	for _, c := range component {
 		count = max(count, int(c)+1)
@@ -75,7 +78,7 @@ func (r *recurrent) rest() []bool {
 }
 
 // components numbers the strongly connected components of the system.
-func (y *system) components() []int32 {
+func (y *system) components(ctx context.Context) ([]int32, error) {
 	k := cmdp.NewKernel()
 	var next []int32
 	var ones []float64
@@ -92,8 +95,11 @@ func (y *system) components() []int32 {
 		}
 		k.EndState()
 	}
-	graph := &markov.Graph{Kernel: &k}
-	return graph.Components().Of
+	parts, err := (&markov.Graph{Kernel: &k}).Components(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return parts.Of, nil
 }
 
 // mean returns the greatest long-run mean of a policy. In every recurrent class there has to be a state that nature
@@ -103,7 +109,7 @@ func (y *system) components() []int32 {
 func (f *endless) mean(ctx context.Context, y *system, dir []float64, out *passed, j int) ([]float64, *Answer, error) {
 	b, a := f.set.newBackup([][]float64{dir}), f.newAnswer()
 	v, gain := make([]float64, f.set.m.States()), make([]float64, f.set.m.States())
-	classes, err := y.classes()
+	classes, err := y.classes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
