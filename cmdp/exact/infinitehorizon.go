@@ -68,11 +68,10 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 	}
 	p.reachable = markov.Reachable(p.k, start)
 	p.graph = markov.Graph{Kernel: p.k, In: p.reachable, Progress: tell}
-	p.parts, err = p.graph.Components(ctx)
+	p.parts, err = p.graph.LayeredComponents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.graph.OrderByLayers(p.parts)
 	p.signs = make([]struct{ up, down bool }, m.Dim())
 	p.steps = make([]float64, m.Dim())
 	for j, r := range p.k.Returns {
@@ -239,11 +238,10 @@ func (p *infiniteHorizon) nonnegativeSolver(ctx context.Context, dir []float64) 
 	if err != nil {
 		return nil, err
 	}
-	parts, err := rest.Components(ctx)
+	parts, err := rest.LayeredComponents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rest.OrderByLayers(parts)
 	rest.Cycles = parts
 	ends, err := rest.Only(nothing).EndComponents(ctx)
 	if err != nil {

@@ -107,6 +107,9 @@ func (f *endComponentSearch) splitAll(ctx context.Context, most int) error {
 			continue
 		}
 		if f.into == nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			f.tarjan, f.into = newTarjan(ctx, &f.sub, "finding end components"), f.sub.Predecessors()
 		}
 		if err := f.split(part); err != nil {

@@ -1,16 +1,27 @@
 package markov
 
 import (
+	"context"
 	"slices"
 
 	"cmdpsolve/internal/threshold"
 )
 
-// OrderByLayers orders the states of large components by how many transitions lead out of the component at
+// LayeredComponents returns the strongly connected components as Components does, but for the order of states within
+// them, see orderByLayers.
+func (g *Graph) LayeredComponents(ctx context.Context) (*Partition, error) {
+	p, err := g.Components(ctx)
+	if err == nil {
+		err = g.orderByLayers(ctx, p)
+	}
+	return p, err
+}
+
+// orderByLayers orders the states of large components by how many transitions lead out of the component at
 // least, fewest first, where the order that they have does not keep successors close: where some transition
 // leads back over more than half of the component. Sweeps in place then take most values from states that the
 // same sweep has been at. States that are equally far keep their order.
-func (g *Graph) OrderByLayers(p *Partition) {
+func (g *Graph) orderByLayers(ctx context.Context, p *Partition) error {
 	var place, far []int32
 	for i := range p.Len() {
 		states := p.Part(i)
@@ -24,10 +35,13 @@ func (g *Graph) OrderByLayers(p *Partition) {
 			place[s] = int32(j)
 		}
 		if g.leadsBack(p, states, place) > len(states)/2 {
-			g.layers(p, states, place, far)
+			if err := g.layers(ctx, p, states, place, far); err != nil {
+				return err
+			}
 			slices.SortStableFunc(states, func(a, b int32) int { return int(far[a] - far[b]) })
 		}
 	}
+	return nil
 }
 
 // leadsBack returns over how many states of a component, in their order, a transition leads back at most.
@@ -44,7 +58,7 @@ func (g *Graph) leadsBack(p *Partition, states, place []int32) int {
 }
 
 // layers sets far to the least number of transitions with which each state of a component leads out of it.
-func (g *Graph) layers(p *Partition, states, place, far []int32) {
+func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []int32) error {
 	part := p.Of[states[0]]
 	var queue []int32
 	for _, s := range states {
@@ -67,6 +81,9 @@ func (g *Graph) layers(p *Partition, states, place, far []int32) {
 			}
 		})
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for len(queue) > 0 {
 		s := queue[0]
 		queue = queue[1:]
@@ -77,6 +94,7 @@ func (g *Graph) layers(p *Partition, states, place, far []int32) {
 			}
 		}
 	}
+	return ctx.Err()
 }
 
 // each calls visit with the successors of a state.

@@ -314,7 +314,10 @@ func checkLayers(t *testing.T, g *Graph, p *Partition) {
 		}
 	})
 	before := slices.Clone(p.Order)
-	g.OrderByLayers(p)
+	p, err := g.LayeredComponents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range p.Len() {
 		want := before[p.First[i]:p.First[i+1]]
 		if back[i] > len(want)/2 {
