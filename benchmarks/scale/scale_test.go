@@ -330,10 +330,13 @@ func TestReport(t *testing.T) {
 	more.States, more.Processor, more.Peak = 500, 100, 1e8
 	loop := record{job: job{Kind: "loop", States: 50, Threads: 1},
 		outcome: outcome{loopOutcome: loopOutcome{3, 2, 1.5}}}
+	late := record{job: job{Kind: "structure", Family: "power", States: 424, Limit: 60},
+		outcome: outcome{CutOff: true, Seconds: 60, Processor: 60}}
 	s := store{
-		"lp":    {Machine: "a machine", Records: []record{exactly(1), gone, slow}},
-		"loop":  {Machine: "a machine", Records: []record{loop}},
-		"large": {Machine: "a machine", Records: []record{exactly(1), two, near, more}},
+		"endless": {Machine: "a machine", Records: []record{late}},
+		"lp":      {Machine: "a machine", Records: []record{exactly(1), gone, slow}},
+		"loop":    {Machine: "a machine", Records: []record{loop}},
+		"large":   {Machine: "a machine", Records: []record{exactly(1), two, near, more}},
 	}
 	if err := s.write(folder); err != nil {
 		t.Fatal(err)
@@ -350,7 +353,8 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"more than 200 |", "no scipy", "| 50 | 1000 | 3.00 | 2.00 | 1.50 |",
-		"**not the same**", "| local | 50 | 500 | 2.00 | 2.00 | 2.00 |", "Kept."} {
+		"**not the same**", "| local | 50 | 500 | 2.00 | 2.00 | 2.00 |",
+		"| power | 424 | | | | more than 60.0 | | | | | |\n", "Kept."} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("report lacks %q:\n%s", want, text)
 		}

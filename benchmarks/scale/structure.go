@@ -345,7 +345,7 @@ The curve between the first two returns, to a thousandth of the range of each, o
 `
 
 func writeStructures(b *strings.Builder, sec section) {
-	writeKind(b, sec, "structure", structurePage, func(r record) {
+	writeKind(b, sec, "structure", structurePage, 5, func(r record) {
 		conflict := ""
 		if r.Conflict > 0 {
 			conflict = digits(r.Conflict, 3)
@@ -363,21 +363,23 @@ func writeStructures(b *strings.Builder, sec section) {
 		}
 		b.WriteString("\n")
 	})
-	writeKind(b, sec, "curve", curvePage, func(r record) {
-		if r.CutOff {
-			fmt.Fprintf(b, "| %s | %d | | | | more than %s |\n", r.Family, r.States, digits(r.Processor, 3))
-			return
-		}
+	writeKind(b, sec, "curve", curvePage, 0, func(r record) {
 		fmt.Fprintf(b, "| %s | %d | %d | %d | %d | %s |\n", r.Family, r.Reached, r.Nonzeros, r.Points, r.Sweeps,
 			digits(r.Processor, 3))
 	})
 }
 
-// writeKind writes a page and the records of one kind, if there are any.
-func writeKind(b *strings.Builder, sec section, kind, page string, write func(record)) {
+// writeKind writes a page and the records of one kind, if there are any. The sixth column is the processor time, and
+// so many columns follow.
+func writeKind(b *strings.Builder, sec section, kind, page string, follow int, write func(record)) {
 	for i, r := range slices.DeleteFunc(slices.Clone(sec.Records), func(r record) bool { return r.Kind != kind }) {
 		if i == 0 {
 			b.WriteString(page)
+		}
+		if r.CutOff {
+			fmt.Fprintf(b, "| %s | %d | | | | more than %s |%s\n", r.Family, r.States, digits(r.Processor, 3),
+				strings.Repeat(" |", follow))
+			continue
 		}
 		write(r)
 	}
