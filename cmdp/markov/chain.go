@@ -32,6 +32,7 @@ type Chain struct {
 	factors     factors   // nil as long as the system is not eliminated
 	elimination elimination
 	band        band
+	feedback    feedback
 	iterative   bool // elimination was given up
 	visited     []bool
 	position    []int32   // of each state, its number in a set
@@ -103,6 +104,8 @@ func (y *Chain) eliminated(ctx context.Context) bool {
 		switch {
 		case y.States() <= min(dense, threshold.Eliminated) && y.band.factorize(ctx, y):
 			y.factors = &y.band
+		case y.feedback.factorize(ctx, y, threshold.Heads):
+			y.factors = &y.feedback
 		case y.States() <= threshold.Eliminated:
 			y.factors = y.elimination.factorize(ctx, y, math.MaxInt)
 		case y.band.factorize(ctx, y):
@@ -119,8 +122,8 @@ func (y *Chain) eliminated(ctx context.Context) bool {
 }
 
 // Solve sets x to the solution of the system, or the transposed one; x holds a first guess. Small systems,
-// bands and sparse ones are eliminated. Others are solved by an iterative method, to rounding, or until no
-// residual is above rest. The error is ErrSingular or that of ctx.
+// bands, those with few states on all cycles and sparse ones are eliminated. Others are solved by an iterative
+// method, to rounding, or until no residual is above rest. The error is ErrSingular or that of ctx.
 func (y *Chain) Solve(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
 	if y.eliminated(ctx) {
 		y.factors.solve(x, right, transposed)

@@ -56,15 +56,24 @@ func TestChain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, way := range []string{"elimination", "iteration", "band"} {
-				if y.factors, y.iterative = nil, way == "iteration"; way == "band" {
+			for _, way := range []string{"elimination", "iteration", "band", "feedback"} {
+				y.factors, y.iterative = nil, way == "iteration"
+				switch way {
+				case "elimination":
+					y.factors = y.elimination.factorize(t.Context(), y, math.MaxInt)
+				case "feedback":
+					if y.feedback.factorize(t.Context(), y, n) {
+						y.factors = &y.feedback
+					}
+				case "band":
 					if y.band.factorize(t.Context(), y) {
 						y.factors = &y.band
-					} else if y.band.width <= threshold.Band {
-						t.Fatalf("trial %d: a band of width %d cannot be solved", trial, y.band.width)
-					} else {
+					} else if y.band.width > threshold.Band {
 						continue
 					}
+				}
+				if y.factors == nil && way != "iteration" {
+					t.Fatalf("trial %d: by %s: it cannot be solved", trial, way)
 				}
 				x := make([]float64, n)
 				for s := range x {

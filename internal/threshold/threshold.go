@@ -6,7 +6,9 @@ package threshold
 var (
 	Eliminated = 200 // states up to which a linear system is always eliminated
 	// width up to which it is eliminated as a band: work grows with the square, memory with twice the width
-	Band  = 40
+	Band = 40
+	// states on all cycles of a chain up to which the others need no order of elimination; −1 for no such chain
+	Heads = 4
 	Swept = 1 << 14 // states above which totals in a component are found by sweeps in place
 	// states whose rows a sweep holds side by side, where it does not go over all states of a component each time
 	Window  = 1 << 15
@@ -24,9 +26,9 @@ var (
 // Lower lowers all thresholds as far as they go, and returns what puts them back: t.Cleanup(threshold.Lower()).
 // Tests that use it must not run in parallel with others.
 func Lower() (restore func()) {
-	all := []*int{&Eliminated, &Band, &Swept, &Window, &Held, &Stretch, &Shared, &Chunk, &Block, &Written,
+	all := []*int{&Eliminated, &Band, &Heads, &Swept, &Window, &Held, &Stretch, &Shared, &Chunk, &Block, &Written,
 		&Ranged, &Apart}
-	least := []int{1, 0, 1, 3, 5, 1, 1, 2, 1, 0, 1, 1}
+	least := []int{1, 0, -1, 1, 3, 5, 1, 1, 2, 1, 0, 1, 1}
 	before := make([]int, len(all))
 	for i, x := range all {
 		before[i] = *x
