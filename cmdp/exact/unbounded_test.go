@@ -117,15 +117,17 @@ func TestUnbounded(t *testing.T) {
 	})
 }
 
-// TestGathersLittle: a limit on a total that can be gathered for ever is kept, however little a step gives: where that is
-// too little to be counted, a policy that goes on for ever is drawn rarely. State 1 pays so little, and the other return
-// is best at rest.
+// TestGathersLittle: a limit on a total that can be gathered for ever is kept, however little a step gives: where that
+// is too little to be counted, a policy that goes on for ever is drawn rarely. State 1 pays so little, and the other
+// return is best at rest.
 func TestGathersLittle(t *testing.T) {
 	for _, pay := range []float64{1e-3, 1e-9, 1e-12, 1e-18, 1e-30} {
-		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: 1, Probability: 1}}}, 3)
-		for _, r := range []cmdp.Row{{State: 1, Action: 0, Returns: []float64{pay, 0}, Next: []cmdp.Transition{{Next: 1,
-			Probability: 1}}}, {State: 1, Action: 1, Returns: []float64{0, 1}, Next: []cmdp.Transition{{Next: 2,
-			Probability: 1}}}} {
+		spec := cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: 1, Probability: 1}}}
+		b := cmdp.NewBuilder(spec, 3)
+		for _, r := range []cmdp.Row{
+			{State: 1, Action: 0, Returns: []float64{pay, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+			{State: 1, Action: 1, Returns: []float64{0, 1}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
+		} {
 			r.Step = cmdp.EveryStep
 			if err := b.Add(r); err != nil {
 				t.Fatal(err)
