@@ -108,8 +108,8 @@ func (m *master) binds(k int) bool {
 }
 
 // leastMultiplier returns those multipliers of the rows, of all that are optimal for the columns, that have the least
-// of one row. They belong to the program of the changes of the last mixture: a column that it mixes may lose weight, and
-// a row that binds has no room but for the one of that row.
+// of one row. They belong to the program of the changes of the last mixture: a column that it mixes may lose weight,
+// and a row that binds has no room but for the one of that row.
 func (m *master) leastMultiplier(row int) ([]float64, error) {
 	p := &lp.Problem{Lower: make([]float64, len(m.columns))}
 	for j := range m.columns {
