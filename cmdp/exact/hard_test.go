@@ -208,7 +208,7 @@ func TestParallelRows(t *testing.T) {
 	}
 	total := 0.0
 	for _, price := range r.Prices {
-		total += price.Value * price.Normal[0]
+		total += price.Multiplier * price.Normal[0]
 	}
 	if math.Abs(total-1) > 1e-9 {
 		t.Errorf("prices %+v: want 1 in all", r.Prices)

@@ -207,15 +207,15 @@ func TestPrices(t *testing.T) {
 			if p.Normal[2] != 0 {
 				i = 2
 			}
-			norm = math.Hypot(norm, p.Value)
+			norm = math.Hypot(norm, p.Multiplier)
 			down, up := optimum(i, -step), optimum(i, step)
 			if down.Status != exact.Optimal {
 				continue
 			}
-			// At a kink any price between the slopes is right.
+			// At a kink any multiplier between the slopes is right.
 			left, right := (down.Objective-r.Objective)/step, (r.Objective-up.Objective)/step
-			if p.Value > left+1e-5 || p.Value < right-1e-5 {
-				t.Errorf("trial %d: price %g, slopes %g and %g", trial, p.Value, left, right)
+			if p.Multiplier > left+1e-5 || math.Abs(p.Value-right) > 1e-5 || p.Value > p.Multiplier {
+				t.Errorf("trial %d: price %g, multiplier %g, slopes %g and %g", trial, p.Value, p.Multiplier, left, right)
 			}
 			if p.Value > 1e-6 {
 				binding++
