@@ -407,6 +407,9 @@ func (q *question) judgePrices(p *Problem, a *planned, exact result, size float6
 	for at, k := range limitsInOrder(p) {
 		i := slices.Sorted(maps.Keys(q.limits[k][0].coef))[0]
 		width := q.scale(i)
+		if width.Sign() == 0 {
+			continue // no policy changes the return
+		}
 		for _, share := range []float64{-0.5, -0.01, little, 0.5} {
 			moved := slices.Clone(q.limits)
 			l := moved[k][0]
