@@ -38,6 +38,8 @@ type neverReport struct {
 	Nodes int `json:"nodes"`
 	// Relaxed is the optimum over policies that may draw.
 	Relaxed report.Number `json:"relaxed"`
+
+	found bool // a policy that never draws
 }
 
 // planDeterministic plans for a policy that never draws.
@@ -61,6 +63,10 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		}
 	}
 	r.Status, r.Iterations = found.Status, found.Iterations
+	if found.Policy == nil && r.Status != exact.Infeasible { // that of the relaxed problem is no answer
+		r.Policy, r.Mixture = nil, nil
+		r.Objective, r.Bound, r.Gap = math.NaN(), found.Bound, found.Gap
+	}
 	if p.Rounded() {
 		r = *p.Unproved(&r)
 	}
@@ -71,7 +77,7 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		}
 	}
 	d := p.planData(&r, time.Since(begin))
-	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN}
+	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN, found: found.Policy != nil}
 	if p.Task.Cost != nil && found.Relaxed.Status == exact.Optimal {
 		d.Never.Relaxed = report.Number(p.Sense() * found.Relaxed.Objective)
 	}
@@ -87,13 +93,16 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 // notes says what was searched.
 func (n *neverReport) notes(status string) report.Note {
 	notes := report.Note{fmt.Sprintf("The search for a policy that never draws solved %s.", count(n.Nodes, "problem"))}
-	if status == exact.Stopped.String() {
+	if status == exact.Stopped.String() && n.found {
 		notes = append(notes, "It was cut: the gap is certified, and others may be better by it.")
 	}
 	if status == exact.Infeasible.String() {
 		return append(notes, "No such policy keeps every limit: the returns above are those of one that draws.")
 	}
 	if n.Relaxed == n.Relaxed {
+		if !n.found {
+			notes = append(notes, "None was found that keeps every limit: the returns above are those of one that draws.")
+		}
 		notes = append(notes, fmt.Sprintf("Policies that may draw reach %s.", report.Short(n.Relaxed)))
 	}
 	return notes

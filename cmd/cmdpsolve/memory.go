@@ -159,7 +159,7 @@ func (p *loaded) notes() report.Note {
 
 // keepsRounded reports whether an answer is the best policy with rounded totals, with a wider gap than was asked for.
 func (p *loaded) keepsRounded(r *exact.Result) bool {
-	return p.Rounded() && r.Status == exact.Stopped && (r.Policy != nil || r.Mixture != nil)
+	return p.Rounded() && r.Status == exact.Stopped && r.HasPolicy()
 }
 
 // roundedNote says what an answer with rounded totals is worth.

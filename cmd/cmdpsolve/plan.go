@@ -373,7 +373,7 @@ func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r 
 	}
 	writeErr := c.writePolicy(p, r)
 	switch {
-	case r.Status == exact.Stopped && r.Policy == nil && r.Mixture == nil:
+	case r.Status == exact.Stopped && !r.HasPolicy():
 		undecided = failed(fmt.Errorf("stopped: neither a policy that keeps every limit nor a proof that there is "+
 			"none was found within %v (see --budget)", c.budget))
 	case r.Status != exact.Undecided:

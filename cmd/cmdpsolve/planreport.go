@@ -187,7 +187,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		d.Objective, d.Bound, d.Gap = report.Number(p.Sense()*r.Objective), report.Number(p.Sense()*r.Bound),
 			report.Number(r.Gap)
 	}
-	if r.Status == exact.Stopped && r.Policy == nil && r.Mixture == nil {
+	if r.Status == exact.Stopped && !r.HasPolicy() {
 		d.Objective, d.Gap = report.NaN, report.NaN
 	}
 	if (r.Status == exact.Stopped || p.Rounded()) && math.IsInf(r.Bound, -1) && r.Status != exact.Unbounded {

@@ -90,19 +90,23 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task,
 			err := s.solveSubproblem(ctx, &d)
 			if ctx.Err() != nil {
 				s.queue = insert(s.queue, n)
-				s.conclude()
-				if s.best.Status == Undecided && whole.Err() == nil {
-					s.best.Status = Stopped
-				}
-				return s.best, nil
+				return s.concluded(ctx, whole), nil
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
 	}
+	return s.concluded(ctx, whole), nil
+}
+
+// concluded returns what the search has shown. It was stopped if the time of ctx is over and whole goes on.
+func (s *branchAndBound) concluded(ctx, whole context.Context) *DeterministicResult {
 	s.conclude()
-	return s.best, nil
+	if s.best.Status == Undecided && ctx.Err() != nil && whole.Err() == nil {
+		s.best.Status = Stopped
+	}
+	return s.best
 }
 
 // A decision takes, in a state at a step, one action alone or excludes it.

@@ -63,6 +63,8 @@ func deterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over
 				return points, status, nil
 			case err != nil:
 				return nil, 0, err
+			case ctx.Err() != nil:
+				return nil, 0, ctx.Err()
 			case r != nil && r.Status != Infeasible && (r.Policy == nil || r.Status == Unbounded):
 				return points, Undecided, nil
 			case r == nil || r.Status == Infeasible:

@@ -105,6 +105,9 @@ type Result struct {
 	targetTest targetTest
 }
 
+// HasPolicy reports whether the answer has a policy, or what each part of a sum does.
+func (r *Result) HasPolicy() bool { return r.Policy != nil || r.Mixture != nil || r.Parts != nil }
+
 // A Price is the dual price of a constraint.
 type Price struct {
 	cmdp.Constraint

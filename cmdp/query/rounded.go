@@ -169,10 +169,14 @@ func (q *Query) otherSides() map[int]int {
 // their bounds, so that the goal is at most, and the target kept if it is, at all corners of these.
 func (q *Query) atWorst(r *exact.Result) *exact.Result {
 	worst := *r
-	if q.Fleet() != nil && q.Problem.Target != nil { // one of the bounds alone is known
+	if q.Fleet() != nil { // one of the bounds alone is known
 		worst.Status = exact.Undecided
+		if q.Problem.Goal.Cost != nil {
+			worst.Objective = math.NaN()
+		}
+		return &worst
 	}
-	if r.Policy == nil && r.Mixture == nil {
+	if !r.HasPolicy() {
 		return &worst
 	}
 	corners := [][]float64{r.Returns}

@@ -209,7 +209,7 @@ func better(r, than *exact.Result) bool {
 // keepsLimits reports whether an answer has a policy that keeps all limits.
 func keepsLimits(r *exact.Result) bool {
 	return r.Status == exact.Optimal || r.Status == exact.Unbounded ||
-		r.Status == exact.Stopped && (r.Policy != nil || r.Mixture != nil)
+		r.Status == exact.Stopped && r.HasPolicy()
 }
 
 // Beyond reports whether a threshold of the worst episodes is beyond the bound of their mean. No policy can do
