@@ -85,7 +85,7 @@ func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	opts := s.opts
-	opts.Progress, opts.Gap = nil, 1e-9
+	opts.Progress, opts.Gap, opts.cutoff = nil, 1e-9, nil
 	nearest, err := newProgram(s.ctx, s.pricer, cmdp.Task{Cost: distance, Box: s.task.Box}, opts)
 	if err != nil {
 		return nil, err

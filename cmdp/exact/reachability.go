@@ -85,7 +85,7 @@ func (s *recovery) checkRaysReached() error {
 // is 0.
 func (s *rayRecovery) mixtureReaching(states []int32) (*reachingMixture, error) {
 	opts := s.opts
-	opts.Progress, opts.Early = nil, nil
+	opts.Progress, opts.Early, opts.cutoff = nil, nil, nil
 	var rows []cmdp.Constraint
 	for _, r := range s.master.rows {
 		rows = append(rows, r.Constraint)
