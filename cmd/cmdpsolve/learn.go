@@ -230,6 +230,10 @@ func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.Task.Cost != nil, p.Task.Target != nil
 	s.Algorithms = []string{c.learner}
 	if p.endless() && slices.Contains([]string{"moma", "moma-posterior", "posterior-safe"}, c.learner) {
+		if c.resume != "" {
+			return usage("checkpoint %s: its learner %s learns by episodes, and %s has none: want the problem that it is of",
+				c.resume, c.learner, p.name)
+		}
 		fit := []string{"posterior"}
 		if p.means() {
 			fit = append(fit, endlessNames...)

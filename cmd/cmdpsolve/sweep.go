@@ -202,10 +202,14 @@ func (s sweepFlags) chooseSides(p *loaded) (err error) {
 			return usage("--sweep: %s is given twice", l.Return)
 		}
 		l.Kind, err = p.Side(l.Return)
-		if errors.Is(err, query.ErrSides) {
+		switch {
+		case err == nil:
+		case errors.Is(err, query.ErrSides):
 			return usage("--sweep: %w; take one away with --at-least %s=none or --at-most %s=none", err, l.Return,
 				l.Return)
-		} else if err != nil {
+		case slices.ContainsFunc(p.Problem.Constants(), func(k problem.Constant) bool { return k.Name == l.Return }):
+			return usage("--sweep: %s is a constant, which --set %s=VALUE sets for one plan", l.Return, l.Return)
+		default:
 			return usage("--sweep: %w", err)
 		}
 	}
