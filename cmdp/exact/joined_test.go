@@ -568,6 +568,66 @@ func TestBranchesOfSeveralEnds(t *testing.T) {
 	}
 }
 
+// TestBranchesOfCopies: beside a copy of itself, half of the runs of a model come to each branch, and half to its copy.
+// Those that rest rest in either.
+func TestBranchesOfCopies(t *testing.T) {
+	for seed := range uint64(60) {
+		m := randomAverage(t, seed, 3+int(seed%6), 2)
+		k, n, d := m.Kernel(0), int32(m.States()), m.Dim()
+		twice := cmdp.NewKernel()
+		var start []cmdp.StartState
+		for half := range int32(2) {
+			for s := range n {
+				for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+					next, prob := k.Row(c)
+					next = slices.Clone(next)
+					for j := range next {
+						next[j] += half * n
+					}
+					twice.Append(next, prob, k.ReturnsOf(c, d))
+				}
+				twice.EndState()
+			}
+			for _, st := range m.StartStates() {
+				start = append(start, cmdp.StartState{State: st.State + int(half*n), Probability: st.Probability / 2})
+			}
+		}
+		double, err := cmdp.NewModel(cmdp.ModelSpec{Average: true, Dim: d, Start: start, Kernels: []cmdp.Kernel{twice}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found [2][]Branch
+		for i, m := range []*cmdp.Model{m, double} {
+			found[i], err = Branches(t.Context(), m, []cmdp.Policy{uniform{}}, []float64{1})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want []Branch
+		for _, b := range found[0] {
+			if len(b.States) == 0 {
+				want = append(want, b)
+				continue
+			}
+			b.Probability /= 2
+			other := b
+			other.States = slices.Clone(b.States)
+			for j := range other.States {
+				other.States[j] += int(n)
+			}
+			want = append(want, b, other)
+		}
+		for _, b := range want {
+			if !slices.ContainsFunc(found[1], func(o Branch) bool {
+				return slices.Equal(b.States, o.States) && math.Abs(b.Probability-o.Probability) < 1e-12 &&
+					floats.EqualApprox(b.Returns, o.Returns, 1e-12)
+			}) || len(found[1]) != len(want) {
+				t.Fatalf("seed %d: branches %+v: want %+v", seed, found[1], want)
+			}
+		}
+	}
+}
+
 // TestEveryRunKeepsLimits plays endless runs: each of them, not only their mean, is near the limits after many steps.
 func TestEveryRunKeepsLimits(t *testing.T) {
 	if testing.Short() {
@@ -612,34 +672,35 @@ func TestEveryRunKeepsLimits(t *testing.T) {
 }
 
 // TestJoinedBehindChance: chance leads to one of three ends, in two of which classes have to be joined; the
-// third cannot be left. All runs of an end have the same means, and the mean over ends keeps the limit.
+// third cannot be left. All runs of an end have the same means, and the mean over ends keeps the limit. Return 2 counts
+// the choices that leave a class.
 func TestJoinedBehindChance(t *testing.T) {
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 8)
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 3, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 8)
 	add := func(s, a int, r []float64, next ...cmdp.Transition) {
 		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: r, Next: next}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	surely := func(s int) cmdp.Transition { return cmdp.Transition{Next: s, Probability: 1} }
-	add(0, 0, []float64{0, 0}, cmdp.Transition{Next: 1, Probability: 0.3}, cmdp.Transition{Next: 4, Probability: 0.5},
+	add(0, 0, []float64{0, 0, 0}, cmdp.Transition{Next: 1, Probability: 0.3}, cmdp.Transition{Next: 4, Probability: 0.5},
 		cmdp.Transition{Next: 7, Probability: 0.2})
 	for _, first := range []int{1, 4} {
 		size := float64(first)
-		add(first, 0, []float64{-8 * size, 4 * size}, surely(first))
-		add(first, 1, []float64{0, 1}, surely(first+2))
-		add(first+1, 0, []float64{-5 * size, size}, surely(first+1))
-		add(first+1, 1, []float64{0, 1}, surely(first+2))
-		add(first+2, 0, []float64{0, 1}, surely(first))
-		add(first+2, 1, []float64{0, 1}, surely(first+1))
+		add(first, 0, []float64{-8 * size, 4 * size, 0}, surely(first))
+		add(first, 1, []float64{0, 1, 1}, surely(first+2))
+		add(first+1, 0, []float64{-5 * size, size, 0}, surely(first+1))
+		add(first+1, 1, []float64{0, 1, 1}, surely(first+2))
+		add(first+2, 0, []float64{0, 1, 0}, surely(first))
+		add(first+2, 1, []float64{0, 1, 0}, surely(first+1))
 	}
-	add(7, 0, []float64{-1, 10}, surely(7))
+	add(7, 0, []float64{-1, 10, 0}, surely(7))
 	m, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, limit := range []float64{6, 7, 9} {
-		task, rows := meansTask(t, []float64{1, 0}, []float64{1000, limit})
-		want, _ := kallenberg(t, m, []float64{1, 0}, rows)
+		task, rows := meansTask(t, []float64{1, 0, 0}, []float64{1000, limit, 1000})
+		want, _ := kallenberg(t, m, []float64{1, 0, 0}, rows)
 		for _, gap := range []float64{0, 0.01} {
 			r, err := Solve(t.Context(), m, task, Options{Gap: gap})
 			if err != nil {
@@ -653,13 +714,17 @@ func TestJoinedBehindChance(t *testing.T) {
 					t.Errorf("limit %g: branches %+v: want the probabilities 0.5, 0.3 and 0.2", limit, r.Branches)
 				}
 			}
-			total := make([]float64, 2)
+			total := make([]float64, 3)
 			for _, b := range denseBranches(t, m, r.Policy) {
 				floats.AddScaled(total, b.Probability, b.Returns)
 			}
 			if !floats.EqualApprox(total, r.Returns, 1e-9) || total[1] > limit+1e-8 ||
 				total[0]-want > max(gap, 1e-6)*30 {
 				t.Errorf("limit %g: means %v: said %v, want a cost of %v", limit, total, r.Returns, want)
+			}
+			if steps := 0.8 / total[2]; math.Abs(r.Joined.Steps-steps) > 1e-6*steps {
+				t.Errorf("limit %g: %+v: want a choice that leaves in %g steps of the ends that are joined", limit,
+					*r.Joined, steps)
 			}
 			if gap > 0 && r.Joined.Loss < 1e-3*gap {
 				t.Errorf("limit %g: %+v: want a loss nearer to the gap %g, for more changes", limit, *r.Joined, gap)

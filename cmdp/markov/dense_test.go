@@ -3,6 +3,7 @@ package markov
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -177,4 +178,22 @@ func deterministic(k *cmdp.Kernel, f func(st *Rule)) {
 // near reports whether two numbers are equal up to a relative error.
 func near(x, y, tol float64) bool {
 	return math.Abs(x-y) <= tol*(1+math.Abs(x)+math.Abs(y))
+}
+
+// beside returns a model of two that have nothing to do with each other.
+func beside(a, b *cmdp.Kernel) *cmdp.Kernel {
+	states, choices, entries := int32(len(a.First)-1), a.First[len(a.First)-1], len(a.Next)
+	k := &cmdp.Kernel{First: slices.Clone(a.First), Offset: slices.Clone(a.Offset)}
+	for _, c := range b.First[1:] {
+		k.First = append(k.First, choices+c)
+	}
+	for _, e := range b.Offset[1:] {
+		k.Offset = append(k.Offset, entries+e)
+	}
+	k.Next = slices.Clone(a.Next)
+	for _, s := range b.Next {
+		k.Next = append(k.Next, states+s)
+	}
+	k.Prob, k.Returns = slices.Concat(a.Prob, b.Prob), slices.Concat(a.Returns, b.Returns)
+	return k
 }

@@ -218,3 +218,65 @@ func TestLeastTotal(t *testing.T) {
 		}
 	}
 }
+
+// TestLoops wants loops to be what they are said to be: a state is left as often as it is come to, and going round does
+// not pay. Every choice that stays in a state to which no way leads back is one.
+func TestLoops(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 5))
+	alone, several := 0, 0
+	for range 2000 {
+		z := leastTotalOf(drawModel(rng, 1+rng.IntN(5)), 1, 1, 1)
+		q, index := z.Quotient, make(map[int32]int32)
+		for i, c := range q.Choice {
+			index[c] = int32(i)
+			if z.Reward[i] = math.Abs(z.Reward[i]); c != Stay && rng.IntN(2) == 0 {
+				z.Reward[i], z.Weight[i] = 0, 1
+			}
+		}
+		endless, err := z.Solve(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if endless != nil {
+			continue
+		}
+		found := make(map[int32]bool)
+		for _, l := range z.Loops {
+			gain, flow := 0.0, make([]float64, q.Rest+1)
+			for j, c := range l.Choices {
+				gain += l.Share[j] * z.Reward[index[c]]
+				flow[q.Number[q.Owner(c)]] -= l.Share[j]
+				next, prob := q.Row(index[c])
+				for e, to := range next {
+					flow[to] += l.Share[j] * prob[e]
+				}
+				found[c] = found[c] || len(l.Choices) == 1
+			}
+			if math.Abs(floats.Sum(l.Share)-1) > 1e-9 || floats.Norm(flow, 1) > 1e-6 || gain < -1e-6 {
+				t.Fatalf("loop %+v returns %g, with the flow %v: want shares of one that does not pay", l, gain, flow)
+			}
+			if len(l.Choices) > 1 {
+				several++
+			}
+		}
+		for j, end := range q.Component[1:] {
+			n := q.Component[j]
+			for i := q.First[n]; end == n+1 && i < q.First[n+1]; i++ {
+				next, prob := q.Row(i)
+				leaves := len(next) == 0
+				for e, to := range next {
+					leaves = leaves || prob[e] > 0 && to != n
+				}
+				if leaves || z.Reward[i] > 0 {
+					continue
+				}
+				if alone++; !found[q.Choice[i]] {
+					t.Fatalf("loops %+v: want choice %d, which stays for nothing", z.Loops, q.Choice[i])
+				}
+			}
+		}
+	}
+	if alone < 30 || several < 30 {
+		t.Errorf("%d choices that stay and %d longer loops: the test says little", alone, several)
+	}
+}
