@@ -154,7 +154,7 @@ func (s *branchAndBound) solveSubproblem(ctx context.Context, d *decision) error
 		return err
 	}
 	opts := s.opts.Options
-	opts.memoryless = true
+	opts.memoryless, opts.unpriced = true, true
 	if d != nil {
 		cutoff := s.cutoff()
 		opts.cutoff = &cutoff

@@ -48,6 +48,7 @@ type Options struct {
 
 	now        func() time.Time // of Budget, nil for the clock
 	memoryless bool             // no policy has to remember anything
+	unpriced   bool             // nobody asks for prices
 	cutoff     *float64         // of a subproblem of branch and bound, which is of no use from this bound on
 }
 

@@ -15,7 +15,7 @@ import (
 // far larger. Only linear costs and half-spaces have one. What takes more value iterations than the optimum did, or is
 // lost to rounding, keeps the multiplier of the bound.
 func (s *columnGeneration) rightDerivatives() error {
-	if !s.complete || !s.affine || s.penalties != nil || s.bound.proof == nil {
+	if s.opts.unpriced || !s.complete || !s.affine || s.penalties != nil || s.bound.proof == nil {
 		return nil
 	}
 	if s.master.solve() != nil || s.master.nondegenerate() {

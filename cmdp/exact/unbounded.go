@@ -342,7 +342,7 @@ func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, 
 			return b.Offset == r.Prices[k].Offset && slices.Equal(b.Normal, r.Prices[k].Normal)
 		})
 		if at >= 0 {
-			r.Prices[k].Value = best.Prices[at].Value
+			r.Prices[k].Value, r.Prices[k].Multiplier = best.Prices[at].Value, best.Prices[at].Multiplier
 		}
 	}
 	kept := func(v []float64) bool {
