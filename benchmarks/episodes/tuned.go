@@ -24,13 +24,14 @@ func writeTuned(out string, suite *contest.Suite, defaults []*problem, folders [
 
 From how many episodes on regret and violation of the mean return stay below 1%% of their ranges, as in [episodes needed](episodes.md), with 95%% intervals of the median by order statistics where there
 are at least six runs, else the least and the greatest. "none" stands for a run that did not get there. Ours have their defaults; of the others every learner has, for each problem, those constants of %s and the suite's with which it
-needs the fewest episodes there, on the very seeds of the table. That is in their favour, and so is that a learner with three runs and five scales has fifteen draws of chance.
+needs the fewest episodes there, on the very seeds of the table. That is in their favour.
 
 | problem |`, strings.Join(scales(folders), ", "))
 	for _, name := range ours {
 		fmt.Fprintf(&b, " %s |", name)
 	}
 	b.WriteString(" best other | second | third |\n|:--|" + strings.Repeat("--:|", len(ours)) + ":--|:--|:--|\n")
+	cells := make(map[string]string) // the row of every other learner
 	for i, e := range suite.Problems {
 		p := defaults[i]
 		fmt.Fprintf(&b, "| %s |", p.name)
@@ -52,10 +53,24 @@ needs the fewest episodes there, on the very seeds of the table. That is in thei
 				}
 			}
 		}
+		for _, c := range others {
+			cells[c.name] += " " + c.cell() + " |"
+		}
 		for range 3 {
 			fmt.Fprintf(&b, " %s |", takeBest(others))
 		}
 		b.WriteString("\n")
+	}
+	b.WriteString("\nEvery other learner; a dash stands where more than half of the runs did not get there, and nothing where it was " +
+		"not played.\n\n| learner |")
+	for _, p := range defaults {
+		b.WriteString(" " + p.name + " |")
+	}
+	b.WriteString("\n|:--|" + strings.Repeat("--:|", len(defaults)) + "\n")
+	for _, name := range baseline.Names() {
+		if strings.Trim(cells[name], " |") != "" {
+			fmt.Fprintf(&b, "| %s |%s\n", name, cells[name])
+		}
 	}
 	return harness.WritePage(out, "tuned.md", b.String()+"\n")
 }
@@ -65,6 +80,17 @@ type candidate struct {
 	name, scale string
 	median      float64
 	list        [][]float64
+}
+
+// cell writes the median with an interval and the constants.
+func (c candidate) cell() string {
+	switch {
+	case c.list == nil:
+		return ""
+	case math.IsInf(c.median, 1):
+		return "–"
+	}
+	return withInterval(c.list) + " at " + c.scale
 }
 
 func bestScale(p *problem, name, scale string) candidate {

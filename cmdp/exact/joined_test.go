@@ -682,7 +682,8 @@ func TestJoinedBehindChance(t *testing.T) {
 		}
 	}
 	surely := func(s int) cmdp.Transition { return cmdp.Transition{Next: s, Probability: 1} }
-	add(0, 0, []float64{0, 0, 0}, cmdp.Transition{Next: 1, Probability: 0.3}, cmdp.Transition{Next: 4, Probability: 0.5},
+	add(0, 0, []float64{0, 0, 0},
+		cmdp.Transition{Next: 1, Probability: 0.3}, cmdp.Transition{Next: 4, Probability: 0.5},
 		cmdp.Transition{Next: 7, Probability: 0.2})
 	for _, first := range []int{1, 4} {
 		size := float64(first)

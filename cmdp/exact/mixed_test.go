@@ -174,7 +174,8 @@ func TestGrowthIsNamed(t *testing.T) {
 		named := 0
 		for seed := range uint64(100) {
 			m := randomMixed(t, seed, 2+int(seed%5))
-			p, err := newAverageReward(t.Context(), m, 1, relevance{up: slices.Repeat([]bool{!ends}, 3), down: both}, nil)
+			up := slices.Repeat([]bool{!ends}, 3)
+			p, err := newAverageReward(t.Context(), m, 1, relevance{up: up, down: both}, nil)
 			if err == nil {
 				_, err = p.price(t.Context(), []float64{1, -1, 0.5}, 0)
 			}
