@@ -546,8 +546,8 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 		keeps = keeps && x <= loose*(1+math.Abs(row.Offset))
 	}
 	if r.Status == exact.Optimal && p.Model.Means() && o.grows() {
-		// A total that grows for ever keeps its limits for free, or breaks them, which was compared above: what is left is
-		// the program without them.
+		// A total that grows for ever keeps its limits for free, or breaks them, which was compared above: what is left
+		// is the program without them.
 		relaxed := newReference(p, true)
 		relaxed.forgetInfinite(v)
 		status, objective = relaxed.solve(t)
