@@ -73,12 +73,39 @@ type projectedSet struct {
 
 func (p projectedSet) MaximizeLinear(dst, dir []float64) { p.cut.MaximizeLinear(dst, dir) }
 
+// A cylinder is a set that is as wide as can be along the axes of some returns, those that matter to nothing. What its
+// set has there are bounds of possible returns, and a policy that misses these is no farther from what is wanted.
+type cylinder struct {
+	geometry.Compact
+	axes []int
+}
+
+func (c cylinder) Project(dst, x []float64) {
+	c.Compact.Project(dst, x)
+	for _, i := range c.axes {
+		dst[i] = x[i]
+	}
+}
+
+// irrelevant returns the numbers of the returns that matter on neither side.
+func (c relevance) irrelevant() (axes []int) {
+	for i := range c.up {
+		if !c.up[i] && !c.down[i] {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
 // minimizeDistance minimises the distance from a set over all policies, starting from the
 // columns of s.
 func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 	compact, ok := set.(geometry.Compact)
 	if !ok {
 		compact = projectedSet{set, s.task.Target}
+	}
+	if axes := s.relevance.irrelevant(); axes != nil {
+		compact = cylinder{compact, axes}
 	}
 	distance, err := cost.NewDistance(compact)
 	if err != nil {

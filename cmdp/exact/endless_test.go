@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-var endless = flag.Int("endless", 400, "how many problems without a horizon are drawn")
+var endless = flag.Int("endless", 4000, "how many problems without a horizon are drawn")
 
 // drawEndless draws a small problem without a horizon, of totals or of totals beside means, with end components
 // of all kinds, a goal and up to three limits.
