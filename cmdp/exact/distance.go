@@ -87,16 +87,6 @@ func (c cylinder) Project(dst, x []float64) {
 	}
 }
 
-// irrelevant returns the numbers of the returns that matter on neither side.
-func (c relevance) irrelevant() (axes []int) {
-	for i := range c.up {
-		if !c.up[i] && !c.down[i] {
-			axes = append(axes, i)
-		}
-	}
-	return axes
-}
-
 // minimizeDistance minimises the distance from a set over all policies, starting from the
 // columns of s.
 func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {

@@ -312,6 +312,16 @@ func (c relevance) leftOut() []int {
 	return out
 }
 
+// irrelevant returns the numbers of the returns that matter on neither side.
+func (c relevance) irrelevant() (axes []int) {
+	for i := range c.up {
+		if !c.up[i] && !c.down[i] {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
 // add adds that large values of form·v may be unwanted.
 func (c relevance) add(form []float64) {
 	for i, x := range form {
