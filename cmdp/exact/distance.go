@@ -32,17 +32,7 @@ type DistanceResult struct {
 	Iterations int
 }
 
-// Distance returns how far the returns of all policies of m stay from the target of the
-// task.
-func Distance(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*DistanceResult, error) {
-	p, err := NewPlanner(m, opts.Workers)
-	if err != nil {
-		return nil, err
-	}
-	return p.Distance(ctx, task, opts)
-}
-
-// Distance is the function [Distance] for this planner, with the same errors.
+// Distance returns how far the returns of all policies of the model stay from the target of the task.
 func (p *Planner) Distance(ctx context.Context, task cmdp.Task, opts Options) (*DistanceResult, error) {
 	if task.Target == nil {
 		return nil, errors.New("exact: distance: no target")

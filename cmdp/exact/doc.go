@@ -22,7 +22,7 @@
 // checks without the solver, in rational arithmetic too.
 //
 // [Solve] answers one task, as in the example; a [Planner] answers many tasks of one model, and
-// finds which limits are in conflict. [Front] computes trade-off curves and [Ranges] what each
+// finds which limits are in conflict. [Front] computes trade-off curves and [Planner.Ranges] what each
 // return can be. [SolveDeterministic] looks for policies that never draw. For games there are
 // [SolveGame] and [ApproachabilityGap]. A [Mixer] is the same column generation
 // for the planning programs of learners.

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
@@ -16,6 +17,16 @@ func (p Iterator) Plan(ctx context.Context, dir []float64) {
 	if _, err := p.f.price(ctx, dir, 0); err != nil {
 		panic(err)
 	}
+}
+
+// PlannerOf returns the planner of a model.
+func PlannerOf(t *testing.T, m *cmdp.Model) *Planner {
+	t.Helper()
+	p, err := NewPlanner(m, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // Separates is what Verify makes of a direction, whatever else a certificate says. The

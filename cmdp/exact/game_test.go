@@ -340,7 +340,7 @@ func TestGapsRefuseBadInput(t *testing.T) {
 		"a curved cost":  value(cmdp.Task{Cost: bend}),
 		"no gap":         verify(m, task, nil),
 		"solve":          second(Solve(t.Context(), m, task, Options{})),
-		"distance":       second(Distance(t.Context(), m, task, Options{})),
+		"planner":        second(NewPlanner(m, 1)),
 		"program":        second(OccupancyLP(m, []float64{1, 0}, nil)),
 		"rational":       second(RationalValue(t.Context(), m, []*big.Rat{big.NewRat(1, 1), new(big.Rat)})),
 		"no opponent":    verify(m, task, &Gap{Direction: good.Direction}),

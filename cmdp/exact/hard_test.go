@@ -244,7 +244,7 @@ func TestRefusals(t *testing.T) {
 			return err
 		},
 		"no objectives":     func() error { _, err := exact.Front(ctx, m, cmdp.Task{}, exact.FrontOptions{}); return err },
-		"distance from nil": func() error { _, err := exact.Distance(ctx, m, cmdp.Task{}, exact.Options{}); return err },
+		"distance from nil": func() error { _, err := exact.PlannerOf(t, m).Distance(ctx, cmdp.Task{}, exact.Options{}); return err },
 	} {
 		if f() == nil {
 			t.Errorf("%s: no error", name)

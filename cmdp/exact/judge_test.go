@@ -46,7 +46,7 @@ func TestRanges(t *testing.T) {
 	for trial := range 40 {
 		m := randomModel(t, rng, shapeOf{states: 2, actions: 3, horizon: 2, dim: 1 + rng.IntN(3), successors: 2,
 			rests: trial%2 == 0})
-		lower, upper, err := exact.Ranges(context.Background(), m, exact.Options{})
+		lower, upper, err := exact.PlannerOf(t, m).Ranges(context.Background(), exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestDistance(t *testing.T) {
 			want = math.Hypot(want, near[i]-center[i])
 		}
 		want = math.Max(0, want-radius)
-		r, err := exact.Distance(context.Background(), m, cmdp.Task{Target: ball}, exact.Options{})
+		r, err := exact.PlannerOf(t, m).Distance(context.Background(), cmdp.Task{Target: ball}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := exact.Slack(ctx, m, cmdp.Task{Target: target}, exact.Options{})
+		r, err := exact.PlannerOf(t, m).Slack(ctx, cmdp.Task{Target: target}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err = exact.Slack(ctx, m, cmdp.Task{Target: ball}, exact.Options{})
+		r, err = exact.PlannerOf(t, m).Slack(ctx, cmdp.Task{Target: ball}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,14 +159,16 @@ func TestSlack(t *testing.T) {
 func TestSlackExtremes(t *testing.T) {
 	ctx := context.Background()
 	m := randomModel(t, rand.New(rand.NewPCG(9, 5)), shapeOf{states: 3, actions: 3, horizon: 3, dim: 2, successors: 3})
-	if r, err := exact.Slack(ctx, m, cmdp.Task{}, exact.Options{}); err != nil || !math.IsInf(r.Radius, 1) {
+	r, err := exact.PlannerOf(t, m).Slack(ctx, cmdp.Task{}, exact.Options{})
+	if err != nil || !math.IsInf(r.Radius, 1) {
 		t.Errorf("no target: %+v, %v", r, err)
 	}
 	far, err := geometry.NewPoint([]float64{-5, -5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := exact.Slack(ctx, m, cmdp.Task{Target: far}, exact.Options{}); err != nil || r.Radius != 0 {
+	r, err = exact.PlannerOf(t, m).Slack(ctx, cmdp.Task{Target: far}, exact.Options{})
+	if err != nil || r.Radius != 0 {
 		t.Errorf("out of reach: %+v, %v", r, err)
 	}
 }
@@ -258,7 +260,7 @@ func TestWhole(t *testing.T) {
 		if whole != nil {
 			want, support = 0.15/math.Hypot(1, 0.2), -0.95/math.Hypot(1, 0.2)
 		}
-		r, err := exact.Distance(ctx, m, cmdp.Task{Target: target, Whole: whole}, exact.Options{})
+		r, err := exact.PlannerOf(t, m).Distance(ctx, cmdp.Task{Target: target, Whole: whole}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -294,7 +294,7 @@ func TestObliqueSlaterBall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := exact.Slack(context.Background(), m, cmdp.Task{Target: target}, exact.Options{})
+		r, err := exact.PlannerOf(t, m).Slack(context.Background(), cmdp.Task{Target: target}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -184,7 +184,8 @@ func TestCurvedMixer(t *testing.T) {
 		for i := range d {
 			center[i], middle[i] = 6*rng.Float64()-2, 1
 		}
-		ball, err := geometry.NewBall(middle, 1+rng.Float64())
+		radius := 1 + rng.Float64()
+		ball, err := geometry.NewBall(middle, radius)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,14 +222,14 @@ func TestCurvedMixer(t *testing.T) {
 				}
 				floats.Scale(1/sum, w)
 				floats.AddScaledTo(w, x.Point, 0.5, subtract(w, x.Point))
-				if floats.Distance(w, middle, 2) > ball.Radius() {
+				if floats.Distance(w, middle, 2) > radius {
 					continue
 				}
 				if floats.Dot(gradient, subtract(w, x.Point)) < -1e-4 {
 					t.Errorf("seed %d: %v is nearer to %v than %v", seed, w, center, x.Point)
 				}
 			}
-			if floats.Distance(x.Point, middle, 2) > ball.Radius()+1e-6 {
+			if floats.Distance(x.Point, middle, 2) > radius+1e-6 {
 				t.Errorf("seed %d: %v lies outside the ball", seed, x.Point)
 			}
 			for _, v := range h.points {

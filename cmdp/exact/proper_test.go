@@ -490,7 +490,7 @@ func TestLongTotals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lower, upper, err := Ranges(context.Background(), m, Options{})
+		lower, upper, err := PlannerOf(t, m).Ranges(context.Background(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,24 +4,13 @@ import (
 	"context"
 	"math"
 
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/geometry"
 )
 
 // Ranges returns, for each coordinate, the least and the greatest expected return
 // over all policies, by a value iteration for each; discounted sums and totals are bounds,
-// rounded outwards, and totals may be infinite. Of opts only Workers and Working are used.
-func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []float64, err error) {
-	p, err := NewPlanner(m, opts.Workers)
-	if err != nil {
-		return nil, nil, err
-	}
-	return p.Ranges(ctx, opts)
-}
-
-// Ranges is the function [Ranges] for this planner, with the same errors. Of opts only Working is used. Extremes of
-// totals are found once.
+// rounded outwards, and totals may be infinite. Of opts only Working is used. Extremes of totals are found once.
 func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
 	lower, upper = make([]float64, p.dim()), make([]float64, p.dim())
 	if p.m == nil {

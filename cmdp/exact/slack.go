@@ -30,15 +30,6 @@ type SlackResult struct {
 // Slack finds the policy whose returns lie deepest in the target of the task. With a Slater ball
 // of positive radius r around v, the dual multiplier of any cost g is at most
 // (g(v) − min g)/r (erratum E-11).
-func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*SlackResult, error) {
-	p, err := NewPlanner(m, opts.Workers)
-	if err != nil {
-		return nil, err
-	}
-	return p.Slack(ctx, task, opts)
-}
-
-// Slack is the function [Slack] for this planner, with the same errors.
 func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*SlackResult, error) {
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult

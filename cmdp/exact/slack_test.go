@@ -42,7 +42,7 @@ func TestSlackOfLimits(t *testing.T) {
 			if err != nil {
 				continue // a bound out of reach of the others
 			}
-			r, err := exact.Slack(context.Background(), model, task, exact.Options{})
+			r, err := exact.PlannerOf(t, model).Slack(context.Background(), task, exact.Options{})
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
@@ -170,7 +170,7 @@ func TestBoundlessSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := exact.Slack(context.Background(), p.Model, task, exact.Options{})
+		r, err := exact.PlannerOf(t, p.Model).Slack(context.Background(), task, exact.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -1,7 +1,6 @@
 package monitor_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -10,13 +9,12 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 )
 
 func ranges(t *testing.T, p *monitor.ProductModel) (lower, upper []float64) {
 	t.Helper()
-	lower, upper, err := exact.Ranges(context.Background(), p.Model, exact.Options{})
+	lower, upper, err := rangesOf(t, p.Model)
 	if err != nil {
 		t.Fatal(err)
 	}

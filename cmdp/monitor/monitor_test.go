@@ -1,7 +1,6 @@
 package monitor_test
 
 import (
-	"context"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -126,6 +125,16 @@ func product(t *testing.T, spec monitor.Spec) *monitor.ProductModel {
 	return p
 }
 
+// rangesOf returns the least and the greatest expected returns of a model.
+func rangesOf(t *testing.T, m *cmdp.Model) (lower, upper []float64, err error) {
+	t.Helper()
+	p, err := exact.NewPlanner(m, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Ranges(t.Context(), exact.Options{})
+}
+
 // TestAgainstAllHistories compares the least and the greatest expectation of what each monitor
 // returns with those over all policies that know the history, alone and all monitors at once.
 func TestAgainstAllHistories(t *testing.T) {
@@ -152,7 +161,7 @@ func TestAgainstAllHistories(t *testing.T) {
 		if err := cmdptest.CheckEnvironment(p.Model); err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
-		lower, upper, err := exact.Ranges(context.Background(), p.Model, exact.Options{})
+		lower, upper, err := rangesOf(t, p.Model)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +241,7 @@ func TestEnforced(t *testing.T) {
 					continue
 				}
 				possible++
-				lower, upper, err := exact.Ranges(context.Background(), p.Model, exact.Options{})
+				lower, upper, err := rangesOf(t, p.Model)
 				if err != nil {
 					t.Fatal(err)
 				}

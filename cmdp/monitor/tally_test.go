@@ -119,11 +119,11 @@ func comparePromise(t *testing.T, number int, stored *cmdp.Model, promise *cmdp.
 func comparePlans(t *testing.T, rng *rand.Rand, number int, stored, generated *cmdp.Model) {
 	t.Helper()
 	ctx, d := context.Background(), stored.Dim()
-	lower, upper, err := exact.Ranges(ctx, stored, exact.Options{})
+	lower, upper, err := rangesOf(t, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, most, err := exact.Ranges(ctx, generated, exact.Options{})
+	least, most, err := rangesOf(t, generated)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +397,7 @@ func compareOthers(t *testing.T, number int, generated, stored *cmdp.Model, dir 
 // halfway is what keeps the last return below the middle of what it may be.
 func halfway(t *testing.T, m *cmdp.Model) geometry.Compact {
 	t.Helper()
-	lower, upper, err := exact.Ranges(t.Context(), m, exact.Options{})
+	lower, upper, err := rangesOf(t, m)
 	if err != nil {
 		t.Fatal(err)
 	}
