@@ -325,7 +325,7 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	o := formats.Options{Constants: s.problem.Constants, Context: s.problem.Context}
 	o.Explore.Progress = line.exploring(name)
 	o.Explore.Memory = mostBytes()
-	m, err := formats.ReadWith(formats.Watch(disk{s.files}, line.reading(name)), name, o)
+	m, err := formats.Read(formats.Watch(disk{s.files}, line.reading(name)), name, o)
 	var le *language.Error
 	if errors.As(err, &le) {
 		return nil, nil, err // it names the file

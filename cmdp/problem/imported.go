@@ -50,7 +50,7 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 	if h.options.Progress != nil {
 		files = formats.Watch(files, h.options.Progress)
 	}
-	m, err := formats.ReadWith(files, n.text, h.languageOptions(n.text, transitions))
+	m, err := formats.Read(files, n.text, h.languageOptions(n.text, transitions))
 	var pe *fs.PathError
 	var le *language.Error
 	var large *formats.LargeError

@@ -73,7 +73,7 @@ rewards "none" false : 1; endrewards
 // TestLanguageDeadlocks: a deadlock is at rest, and has a loop only where that earns something.
 func TestLanguageDeadlocks(t *testing.T) {
 	files := fstest.MapFS{"small.prism": {Data: []byte(small)}}
-	m, err := formats.ReadWith(files, "small.prism",
+	m, err := formats.Read(files, "small.prism",
 		formats.Options{Constants: map[string]string{"N": "3", "flag": "true"}})
 	if err != nil {
 		t.Fatal(err)

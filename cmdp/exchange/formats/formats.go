@@ -176,10 +176,7 @@ func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
 
 // Read reads the model that stands in the file of the given name, or in the folder
 // if it is one.
-func Read(files fs.FS, name string) (*exchange.Model, error) { return ReadWith(files, name, Options{}) }
-
-// ReadWith is [Read] with options.
-func ReadWith(files fs.FS, name string, o Options) (*exchange.Model, error) {
+func Read(files fs.FS, name string, o Options) (*exchange.Model, error) {
 	kind := ending(name)
 	files = source.Within(files, 2*int64(o.Explore.Memory))
 	if kind == "/" {

@@ -57,7 +57,7 @@ func TestAllFormatsAgree(t *testing.T) {
 			if name == "a/M.TRA" {
 				files[name] = files["a/M.tra"]
 			}
-			again, err := formats.Read(files, name)
+			again, err := formats.Read(files, name, formats.Options{})
 			if err != nil {
 				t.Fatal(i, name, err)
 			}
@@ -95,7 +95,7 @@ func TestMemory(t *testing.T) {
 		for memory, enough := range map[int]bool{100_000: false, 100_000_000: true, 0: true} {
 			var o formats.Options
 			o.Explore.Memory = memory
-			again, err := formats.ReadWith(files, name, o)
+			again, err := formats.Read(files, name, o)
 			var large *formats.LargeError
 			if errors.As(err, &large) == enough || enough && err != nil {
 				t.Errorf("%s, %d bytes: %v", name, memory, err)
@@ -123,7 +123,8 @@ func TestWatch(t *testing.T) {
 		}
 		least, most := 2.0, -1.0
 		again, err := formats.Read(formats.Watch(os.DirFS(dir),
-			func(part float64) { least, most = min(least, part), max(most, part) }), strings.TrimSuffix(name, "/"))
+			func(part float64) { least, most = min(least, part), max(most, part) }), strings.TrimSuffix(name, "/"),
+			formats.Options{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -151,7 +152,7 @@ func TestDamage(t *testing.T) {
 		if name == "m.json" {
 			files[name].Data = gzipped(t, files[name].Data)
 		}
-		whole, err := formats.Read(files, name)
+		whole, err := formats.Read(files, name, formats.Options{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -159,7 +160,7 @@ func TestDamage(t *testing.T) {
 			t.Helper()
 			old := files[file]
 			files[file] = &fstest.MapFile{Data: data}
-			got, err := formats.Read(files, name)
+			got, err := formats.Read(files, name, formats.Options{})
 			files[file] = old
 			if err == nil && what != "flipped" {
 				t.Errorf("%s: %s %s at %d is read", name, file, what, at)
@@ -205,11 +206,11 @@ func gzipped(t *testing.T, data []byte) []byte {
 
 func TestUnknownNames(t *testing.T) {
 	files := fstest.MapFS{"m.txt": {}, "m.drn.gz": {}}
-	if _, err := formats.Read(files, "m.txt"); err == nil ||
+	if _, err := formats.Read(files, "m.txt", formats.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "unknown kind of file m.txt: want .umb") {
 		t.Error(err)
 	}
-	if _, err := formats.Read(files, "n.umb"); err == nil {
+	if _, err := formats.Read(files, "n.umb", formats.Options{}); err == nil {
 		t.Error("a missing file is read")
 	}
 	m := exchangetest.Random(rand.New(rand.NewPCG(1, 1)), exchangetest.Has{})
@@ -237,7 +238,7 @@ func TestDeadlocks(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		var err error
-		if m, err = formats.Read(files, name); err != nil {
+		if m, err = formats.Read(files, name, formats.Options{}); err != nil {
 			t.Fatal(name, err)
 		}
 		states, _ := m.Label(exchange.Deadlock)

@@ -26,7 +26,7 @@ func TestPublishedSizes(t *testing.T) {
 		{"csma.2-2.jani.gz", "csma2_2.nm", nil, 1038, 1054, 1282},
 		{"beb.3-4.jani.gz", "", map[string]string{"N": "3"}, 4660, 0, 0},
 	} {
-		m, err := formats.ReadWith(os.DirFS("testdata"), c.file, formats.Options{Constants: c.constants})
+		m, err := formats.Read(os.DirFS("testdata"), c.file, formats.Options{Constants: c.constants})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestPublishedSizes(t *testing.T) {
 		if c.same == "" {
 			continue
 		}
-		other, err := formats.ReadWith(os.DirFS("../prism/testdata"), c.same, formats.Options{Constants: c.constants})
+		other, err := formats.Read(os.DirFS("../prism/testdata"), c.same, formats.Options{Constants: c.constants})
 		if err != nil {
 			t.Fatal(err)
 		}
