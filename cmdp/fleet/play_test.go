@@ -104,7 +104,7 @@ func TestPlayedAgentsAreThePlans(t *testing.T) {
 			if exactly[k] == nil {
 				continue
 			}
-			near(t, "mean of a limit", exactly[k].Mean(), floatsDot(l.Normal, plan.Whole), 1e-9)
+			near(t, "mean of a limit", meanOf(exactly[k]), floatsDot(l.Normal, plan.Whole), 1e-9)
 			if tail := exactly[k].Above(l.Offset); tail < l.Broken.Low-0.03 || tail > l.Broken.High+0.03 {
 				t.Errorf("limit %v is broken with probability %g: played %v", l.Constraint, tail, l.Broken)
 			}

@@ -58,15 +58,6 @@ func (p *Planner) SecondOpinion(ctx context.Context, task cmdp.Task) (*exact.Opi
 // Plan says what an answer of [Planner.Exact] means for each type.
 func (p *Planner) Plan(r *exact.Result) *Plan { return p.fleet.plan(r) }
 
-// Solve is [Planner.Solve] for one task.
-func Solve(ctx context.Context, f *Fleet, task cmdp.Task, opts exact.Options) (*Plan, error) {
-	p, err := NewPlanner(f, opts.Workers)
-	if err != nil {
-		return nil, err
-	}
-	return p.Solve(ctx, task, opts)
-}
-
 // plan says what an answer of exact planning means for each type.
 func (f *Fleet) plan(r *exact.Result) *Plan {
 	plan := &Plan{Result: r}

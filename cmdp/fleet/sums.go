@@ -30,7 +30,7 @@ type Sum struct {
 	base, unit    *big.Rat
 	first         int
 	probabilities []float64
-	mean, sd      float64
+	sd            float64
 }
 
 const (
@@ -177,8 +177,7 @@ func (s *Sum) convolve(of []lattice, step int) error {
 		widest = max(widest, float64(w))
 	}
 	unit, _ := s.unit.Float64()
-	base, _ := s.base.Float64()
-	s.mean, s.sd = base+unit*mean, unit*math.Sqrt(variance)
+	s.sd = unit * math.Sqrt(variance)
 	reach := remote*widest/3 + math.Sqrt(remote*widest/3*(remote*widest/3)+2*remote*variance)
 	window := min(most+1, 2*math.Ceil(reach)+2)
 	if window > maxWindow || most > maxUnits {
@@ -272,9 +271,6 @@ func (t *transform) read(probabilities []float64, first int) {
 	}
 }
 
-// Mean returns the expected sum.
-func (s *Sum) Mean() float64 { return s.mean }
-
 // SD returns its standard deviation.
 func (s *Sum) SD() float64 { return s.sd }
 
@@ -316,29 +312,11 @@ func (s *Sum) AtMost(x float64) float64 { return total(s.probabilities[:s.cut(x)
 // Above returns the probability that the sum is greater than x. It panics if x is NaN.
 func (s *Sum) Above(x float64) float64 { return total(s.probabilities[s.cut(x):]) }
 
-// Below returns the probability that the sum is less than x. It panics if x is NaN.
-func (s *Sum) Below(x float64) float64 {
-	n := s.cut(x)
-	if n > 0 && s.value(n-1) == x {
-		n--
-	}
-	return total(s.probabilities[:n])
-}
-
-// Excess returns the expectation of (sum − x)⁺, and Shortfall that of (x − sum)⁺. They panic if x is NaN.
+// Excess returns the expectation of (sum − x)⁺. It panics if x is NaN.
 func (s *Sum) Excess(x float64) float64 {
 	sum := 0.0
 	for i := s.cut(x); i < len(s.probabilities); i++ {
 		sum += s.probabilities[i] * (s.value(i) - x)
-	}
-	return sum
-}
-
-// Shortfall is described at Excess.
-func (s *Sum) Shortfall(x float64) float64 {
-	sum := 0.0
-	for i := range s.probabilities[:s.cut(x)] {
-		sum += s.probabilities[i] * (x - s.value(i))
 	}
 	return sum
 }
@@ -358,22 +336,6 @@ func (s *Sum) Least(p float64) float64 {
 		}
 	}
 	return s.value(0)
-}
-
-// Greatest returns the greatest value x for which the sum is at least x with probability p or more. It panics
-// unless 0 ≤ p ≤ 1.
-func (s *Sum) Greatest(p float64) float64 {
-	if !(p >= 0 && p <= 1) {
-		panic("fleet: quantile of a probability outside of 0 to 1")
-	}
-	left := 0.0
-	for i := range len(s.probabilities) - 1 {
-		left += s.probabilities[i]
-		if left > 1-p {
-			return s.value(i)
-		}
-	}
-	return s.value(len(s.probabilities) - 1)
 }
 
 // Distribution returns the values of the sum in ascending order, and their probabilities.

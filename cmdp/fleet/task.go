@@ -66,11 +66,6 @@ func (p *Planner) Maximize(ctx context.Context, ret int) (cost.Cost, error) {
 	return p.linear(ctx, ret, -1)
 }
 
-// Minimize returns the cost that is a return of the fleet.
-func (p *Planner) Minimize(ctx context.Context, ret int) (cost.Cost, error) {
-	return p.linear(ctx, ret, 1)
-}
-
 func (p *Planner) linear(ctx context.Context, ret int, sign float64) (cost.Cost, error) {
 	if ret < 0 || ret >= len(p.fleet.Returns) {
 		return nil, fmt.Errorf("fleet: return %d: there are %d", ret, len(p.fleet.Returns))
