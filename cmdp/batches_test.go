@@ -91,7 +91,7 @@ func TestBatches(t *testing.T) {
 					t.Fatalf("the plan has the bound %v: want that of the last batches, %v", l.plan.Low, plan.Low)
 				}
 			}
-			if n := l.Counts().Episodes(); n != 100+logged {
+			if n := l.Counts().episodes; n != 100+logged {
 				t.Errorf("%d episodes counted: want %d", n, 100+logged)
 			}
 			unseen, err := NewLearner(m.Shape(), nil, task,

@@ -194,9 +194,6 @@ func (c *Changing) makeShape() error {
 	return err
 }
 
-// Model returns the model whose returns change.
-func (c *Changing) Model() *Model { return c.model }
-
 // Shape returns the shape. Its ranges are those of the returns of all episodes.
 func (c *Changing) Shape() *Shape { return c.shape }
 

@@ -90,9 +90,6 @@ func (c *Counts) Pooled() bool { return len(c.layers) == 1 && c.shape.horizon > 
 // Entries returns the number of (step, choice, successor) entries seen.
 func (c *Counts) Entries() int { return c.entries }
 
-// Episodes returns the number of episodes observed.
-func (c *Counts) Episodes() int { return c.episodes }
-
 // Visits returns how often an action, in a game a joint one, was taken in a state
 // at step h (with pooling: at any step).
 func (c *Counts) Visits(h, state, action int) int {

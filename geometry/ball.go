@@ -30,12 +30,6 @@ func NewBall(center []float64, radius float64) (*Ball, error) {
 // Dim returns the dimension of the space.
 func (b *Ball) Dim() int { return len(b.center) }
 
-// Center returns a copy of the centre.
-func (b *Ball) Center() []float64 { return slices.Clone(b.center) }
-
-// Radius returns the radius.
-func (b *Ball) Radius() float64 { return b.radius }
-
 // Project moves x to the sphere along its ray from the centre.
 func (b *Ball) Project(dst, x []float64) {
 	check(len(b.center), dst, x)

@@ -117,9 +117,6 @@ func (r *Recorder) Observe(tr *cmdp.Trajectory) {
 // MostEpisodes returns that of the learner, see [cmdp.Limited].
 func (r *Recorder) MostEpisodes() int { return cmdp.MostEpisodes(r.learner) }
 
-// Learner returns the learner that is measured.
-func (r *Recorder) Learner() cmdp.Learner { return r.learner }
-
 // Metrics returns the metrics of the episodes so far. They are all zero before the
 // first. It allocates.
 func (r *Recorder) Metrics() Metrics {

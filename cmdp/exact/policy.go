@@ -82,15 +82,6 @@ func (p *Policy) Distribution(dst []float64, h, s int) {
 	dst[st.Actions.At(s)] = 1
 }
 
-// Steps returns the number of steps that the policy tells apart: 1 if it is
-// stationary, else the horizon.
-func (p *Policy) Steps() int {
-	if p.tally != nil {
-		return p.tally.t.Base.Horizon()
-	}
-	return len(p.steps)
-}
-
 // Randomized returns the number of (step, state) pairs in which the policy
 // randomises, those of all components of a mixture, 0 for no policy.
 func (p *Policy) Randomized() int {

@@ -2,7 +2,6 @@ package instance
 
 import (
 	"fmt"
-	"math"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
@@ -69,19 +68,6 @@ func (g *MatrixGame) parameters() []parameter {
 		{name: "game", field: &g.Game, words: matrixGames, meaning: "the payoffs"},
 		{name: "limit", field: &g.Limit, low: -10, high: 10, meaning: "bound on the returns"},
 	}
-}
-
-// Gap returns the distance from the target that the opponent can enforce.
-func (g MatrixGame) Gap() float64 {
-	switch g.Game {
-	case "pennies":
-		return math.Sqrt2 * max(0, 0.5-g.Limit)
-	case "rps":
-		return max(0, 1.0/3-g.Limit)
-	case "regret2":
-		return math.Sqrt2 * max(0, -g.Limit)
-	}
-	return math.Sqrt(3) * max(0, -g.Limit)
 }
 
 // Problem returns the game against an opponent that plays best responses.

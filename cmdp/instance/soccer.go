@@ -44,9 +44,6 @@ func (g *Soccer) parameters() []parameter {
 	}
 }
 
-// Gap returns the distance from the target that the opponent can enforce.
-func (g Soccer) Gap() float64 { return max(0, g.Share-0.5) * float64(g.Horizon) }
-
 var soccerMoves = []struct {
 	name        string
 	down, right int

@@ -29,15 +29,6 @@ type Member struct {
 	Starts []int
 }
 
-// Agents returns the number of agents of a fleet, 0 for a problem that is none.
-func (p *Problem) Agents() int {
-	n := 0
-	for _, m := range p.Fleet {
-		n += m.Count
-	}
-	return n
-}
-
 // A memberForm lists the keys of a type of agents.
 type memberForm struct {
 	Name    string         `json:"name" jsonschema:"the name of the type"`

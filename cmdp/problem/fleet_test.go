@@ -12,8 +12,8 @@ func TestFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Model != nil || len(p.Fleet) != 2 || p.Agents() != 8 {
-		t.Fatalf("%d types, %d agents", len(p.Fleet), p.Agents())
+	if p.Model != nil || len(p.Fleet) != 2 {
+		t.Fatalf("%d types", len(p.Fleet))
 	}
 	van, truck := p.Fleet[0], p.Fleet[1]
 	if van.Name != "van" || van.Count != 6 || van.File != "van.yaml" || van.Starts != nil ||

@@ -131,9 +131,6 @@ func (s *Set) kernel(h int) int { return min(h, len(s.kernels)-1) }
 // Model returns the nominal model.
 func (s *Set) Model() *cmdp.Model { return s.m }
 
-// Exact reports whether the nominal model is the only one.
-func (s *Set) Exact() bool { return s.spec.Intervals == nil || s.spec.Intervals.Rows() == 0 }
-
 // An Answer is a model of a set: what nature chose. It has the probabilities of each kernel, or of each step.
 type Answer struct {
 	set  *Set

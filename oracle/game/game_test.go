@@ -250,7 +250,7 @@ func TestLargeGames(t *testing.T) {
 // TestErratum07Orientation: the agent minimises and plays the rows.
 func TestErratum07Orientation(t *testing.T) {
 	sol, err := Nash([][]float64{{.5, .4}, {.9, .8}})
-	if err != nil || sol.Value != 0.5 || sol.Row[0] != 1 || sol.Col[0] != 1 || sol.Exploitability() != 0 {
+	if err != nil || sol.Value != 0.5 || sol.Row[0] != 1 || sol.Col[0] != 1 || sol.Up != sol.Low {
 		t.Errorf("%+v, %v: want value 0.5 at row 0, column 0", sol, err)
 	}
 	// The game read by the opponent has minus the value: Q → −Qᵀ.

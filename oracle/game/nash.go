@@ -13,10 +13,6 @@ type Solution struct {
 	Value, Low, Up float64
 }
 
-// Exploitability returns what the two strategies together can lose to best
-// responses; it is 0 at an exact equilibrium.
-func (s *Solution) Exploitability() float64 { return s.Up - s.Low }
-
 // Nash solves one game, given by its rows, which all have the same length. For
 // many games use a [Solver]. It may be used concurrently.
 func Nash(payoff [][]float64) (*Solution, error) {
