@@ -78,6 +78,16 @@ type Constraint struct {
 	Steps    string `json:"steps,omitempty" jsonschema:"the bounds hold at each of these steps, counted from 1, such as 18-22"`
 
 	MostAt, LeastAt []float64 `json:"-"`
+	// Place is where it stood in the list of the file, counted from 1, if others were taken from the list since; else 0.
+	Place int `json:"-"`
+}
+
+// PlaceOf returns the place in the list of the file of a constraint, both counted from 0.
+func (p *Problem) PlaceOf(constraint int) int {
+	if place := p.Constraints[constraint].Place; place > 0 {
+		return place - 1
+	}
+	return constraint
 }
 
 // OnAverage reports whether the constraint bounds the expected return.

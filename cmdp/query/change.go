@@ -75,6 +75,7 @@ func (e *edit) apply(c *Change) error {
 	p.Constraints = slices.Clone(p.Constraints)
 	for i := range p.Constraints {
 		p.Constraints[i] = copied(p.Constraints[i])
+		p.Constraints[i].Place = e.q.Problem.PlaceOf(i) + 1
 	}
 	switch {
 	case c.Maximize != "" && c.Minimize != "":
@@ -212,7 +213,7 @@ func (e *edit) limit(b Bound) error {
 	}
 	if place < 0 {
 		place = len(e.p.Constraints)
-		e.p.Constraints = append(e.p.Constraints, problem.Constraint{Return: b.Return})
+		e.add(problem.Constraint{Return: b.Return})
 	}
 	*bound(&e.p.Constraints[place], atLeast) = &b.Value
 	return nil
@@ -260,7 +261,15 @@ func (e *edit) promise(c *problem.Constraint, atLeast bool, probability float64)
 	}
 	with := problem.Constraint{Return: c.Return, Probability: &probability}
 	*bound(&with, atLeast), *bound(c, atLeast) = *bound(c, atLeast), nil
-	e.p.Constraints = append(e.p.Constraints, with)
+	e.add(with)
+}
+
+// add adds a constraint, which stands behind all that the file has or had.
+func (e *edit) add(c problem.Constraint) {
+	for _, other := range e.p.Constraints {
+		c.Place = max(c.Place, other.Place+1)
+	}
+	e.p.Constraints = append(e.p.Constraints, c)
 }
 
 // close takes away constraints without a bound, and returns the thresholds of those on the worst episodes that

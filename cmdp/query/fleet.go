@@ -179,11 +179,11 @@ func unfoldFleet(p *problem.Problem, opts Options, c *compiled) (*unfolding, err
 		switch {
 		case !x.OnAverage():
 			return nil, problem.Inside(fmt.Errorf("limits of a fleet hold in expectation: want none of always, "+
-				"probability and cvar"), "constraints", i)
+				"probability and cvar"), "constraints", p.PlaceOf(i))
 		case x.Stepwise():
 			limits, err := atSteps(i, x, c.fleet.Horizon())
 			if err != nil {
-				return nil, problem.Inside(err, "constraints", i)
+				return nil, problem.Inside(err, "constraints", p.PlaceOf(i))
 			}
 			u.limits = append(u.limits, limits...)
 		default:

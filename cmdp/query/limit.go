@@ -145,7 +145,7 @@ func (u *unfolding) constrain() error {
 			u.limits = append(u.limits, onAverage(i, c)...)
 		case c.CVaR != nil:
 			if err := u.worst(i, c, worst); err != nil {
-				return problem.Inside(err, "constraints", i)
+				return problem.Inside(err, "constraints", u.p.PlaceOf(i))
 			}
 			worst++
 		default:
@@ -200,7 +200,7 @@ func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 	// Without a horizon no single choice breaks a lower bound: the total may still grow.
 	limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0)
 	if limit.Enforced {
-		u.wanted = append(u.wanted, wanted{of, limit, "", atLeast, []any{"constraints", i}})
+		u.wanted = append(u.wanted, wanted{of, limit, "", atLeast, []any{"constraints", u.p.PlaceOf(i)}})
 	} else {
 		l = u.chance(i, of, limit, 1)
 	}
@@ -225,7 +225,7 @@ func (u *unfolding) chance(i int, of string, limit monitor.Threshold, probabilit
 	if !known {
 		large = l.AtLeast
 	}
-	u.wanted = append(u.wanted, wanted{of, limit, l.Return, large, []any{"constraints", i}})
+	u.wanted = append(u.wanted, wanted{of, limit, l.Return, large, []any{"constraints", u.p.PlaceOf(i)}})
 	return l
 }
 
@@ -268,7 +268,7 @@ func (u *unfolding) worst(i int, c *problem.Constraint, number int) error {
 	}
 	l.expected = expected{name: fmt.Sprintf(text, c.Return, short(l.Threshold)), bound: l.room()}
 	u.limits = append(u.limits, l)
-	u.wanted = append(u.wanted, wanted{c.Return, limit, l.expected.name, false, []any{"constraints", i}})
+	u.wanted = append(u.wanted, wanted{c.Return, limit, l.expected.name, false, []any{"constraints", u.p.PlaceOf(i)}})
 	return nil
 }
 
@@ -295,7 +295,7 @@ func (q *Query) Of(scope Scope) (limits []*Limit) {
 
 // nameApart gives limits that are written alike names of their own: with all digits of the bound or, where these are
 // the same too, with their place in the file.
-func nameApart(limits []*Limit) {
+func nameApart(limits []*Limit, p *problem.Problem) {
 	written := func() map[string]int {
 		times := make(map[string]int)
 		for _, l := range limits {
@@ -312,7 +312,7 @@ func nameApart(limits []*Limit) {
 	times = written()
 	for _, l := range limits {
 		if times[l.Name] > 1 {
-			l.Name += fmt.Sprintf(" (constraints[%d])", l.Constraint)
+			l.Name += fmt.Sprintf(" (constraints[%d])", p.PlaceOf(l.Constraint))
 		}
 	}
 }

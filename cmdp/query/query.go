@@ -122,7 +122,7 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 		return nil, p.Located(err)
 	}
 	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f, options: opts}
-	nameApart(q.Limits)
+	nameApart(q.Limits, p)
 	err = q.place()
 	if err == nil {
 		err = q.setTask(ctx)

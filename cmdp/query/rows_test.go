@@ -1,8 +1,12 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"cmdpsolve/geometry"
@@ -89,5 +93,37 @@ func TestTaskKeepsWhatWasAskedFor(t *testing.T) {
 	if lower, upper := task.Box.Lower(), task.Box.Upper(); lower[0] != -4 || upper[0] != 4 || lower[1] != 0 ||
 		upper[1] != 8 {
 		t.Errorf("box %v to %v: want -4 to 4 and 0 to 8", lower, upper)
+	}
+}
+
+// TestNamesKeepTheirPlaces takes limits away, moves others and adds some: limits that are written alike go on being
+// named by where they stand in the file.
+func TestNamesKeepTheirPlaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 6))
+	for trial := range 40 {
+		var list []string
+		for range 3 + rng.IntN(5) {
+			list = append(list, []string{"{return: cost, at_most: 3}", "{return: reward, at_most: 2}",
+				"{return: reward, at_least: -2}"}[rng.IntN(3)])
+		}
+		q, _ := mustTask(t, "constraints: ["+strings.Join(list, ", ")+"]")
+		for range 3 {
+			bound := Bound{Return: "reward", Kind: []string{AtLeast, AtMost}[rng.IntN(2)], Value: math.Inf(1)}
+			if rng.IntN(2) == 0 {
+				bound.Value = 1 - 2*float64(rng.IntN(2))
+			}
+			var err error
+			if q, err = q.With(t.Context(), Change{Bounds: []Bound{bound}}); err != nil && !errors.Is(err, geometry.ErrEmpty) {
+				t.Fatal(err)
+			}
+			for _, l := range q.Limits {
+				_, after, numbered := strings.Cut(l.Name, " (constraints[")
+				place, _ := strconv.Atoi(strings.TrimSuffix(after, "])"))
+				text := fmt.Sprintf("{return: %s, %s: %g}", l.Return, l.Kind(), l.Bound)
+				if numbered && (place >= len(list) || list[place] != text) {
+					t.Errorf("trial %d: %s of the file with %v", trial, l.Name, list)
+				}
+			}
+		}
 	}
 }

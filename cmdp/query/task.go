@@ -24,7 +24,7 @@ func (q *Query) place() error {
 		}
 		i := slices.Index(q.Returns, l.expected.name)
 		if i < 0 {
-			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", l.Constraint)
+			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", q.Problem.PlaceOf(l.Constraint))
 		}
 		// Of a total that is rounded, a limit is about the bound that keeps it for certain, or in a relaxed question
 		// about the other one.
@@ -123,7 +123,7 @@ func (q *Query) allowed() (least, most []float64, err error) {
 		i := l.expected.coordinate
 		err := l.expected.narrow(&least[i], &most[i])
 		if err != nil {
-			return nil, nil, problem.Inside(err, "constraints", l.Constraint)
+			return nil, nil, problem.Inside(err, "constraints", q.Problem.PlaceOf(l.Constraint))
 		}
 	}
 	return least, most, nil
