@@ -351,6 +351,10 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	case d.Rho > 0:
 		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it "+
 			"is relaxed.")
+		if slices.ContainsFunc(p.Of(query.WorstEpisodes), func(l *query.Limit) bool { return d.priced(l) }) {
+			notes = append(notes, "That of a mean of the worst episodes holds for the threshold named below; with another "+
+				"one more may be gained.")
+		}
 		// With a smaller one the penalty would hardly count for a learner.
 		if learning && p.learnable() && float64(d.Rho)*p.extent() > 1e-3*math.Abs(float64(d.Objective)) {
 			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
@@ -384,6 +388,11 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 		return append(notes, "The policy is deterministic.")
 	}
 	return append(notes, fmt.Sprintf("The policy randomises in %s.", count(d.Randomized, what)))
+}
+
+// priced reports whether a limit has a price that is shown.
+func (d *planLimits) priced(l *query.Limit) bool {
+	return slices.ContainsFunc(d.Constraints, func(c limitReport) bool { return c.Constraint == l.Name && c.shown > 0 })
 }
 
 // stoppedNote says what an answer is worth for which there was no more time.

@@ -111,8 +111,8 @@ func (r *Result) HasPolicy() bool { return r.Policy != nil || r.Mixture != nil |
 // A Price is the dual price of a constraint.
 type Price struct {
 	cmdp.Constraint
-	// Value is the rate, at least 0, at which the optimal cost falls when Offset grows a little. With a cost or a
-	// target that is not known as a polyhedron it is any rate between that and the one when Offset shrinks a little.
+	// Value is the rate, at least 0, at which the optimal cost falls when Offset grows a little. With a target that is
+	// not known as a polyhedron it is any rate between that and the one when Offset shrinks a little.
 	Value float64
 	// Multiplier is that of Bound, one of those that are optimal for all constraints together: at least Value.
 	Multiplier float64

@@ -12,13 +12,13 @@ import (
 // rightDerivatives finds the rates at which the optimum falls when the offset of one row alone grows a little. Where
 // the optimal multipliers are not unique, as at a limit that no policy keeps with room to spare, the rate is the least
 // multiplier that the row has in any of them (Rockafellar 1970, theorem 23.4), and the one that proves the bound may be
-// far larger. Only linear costs and half-spaces have one. What takes more value iterations than the optimum did, or is
-// lost to rounding, keeps the multiplier of the bound.
+// far larger. Only half-spaces have one. What takes more value iterations than the optimum did, or is lost to rounding,
+// keeps the multiplier of the bound.
 func (s *columnGeneration) rightDerivatives() error {
-	if s.opts.unpriced || !s.complete || !s.affine || s.penalties != nil || s.bound.proof == nil {
+	if s.opts.unpriced || !s.complete || s.penalties != nil || s.bound.proof == nil {
 		return nil
 	}
-	if s.master.solve() != nil || s.master.nondegenerate() {
+	if s.master.solve() != nil || s.affine && s.master.nondegenerate() {
 		return nil
 	}
 	s.rates = make(map[int]float64)
@@ -44,41 +44,95 @@ const fewPrices = 30
 // errNoRate says that the rate of a row was not found.
 var errNoRate = errors.New("exact: no rate")
 
-// rightDerivative returns the rate of a row: the least multiplier for the columns found so far, which are priced until
-// the bound at these multipliers is the optimum. spare is how many value iterations are left.
+// rightDerivative returns the rate of a row: the least multiplier for the columns and tangents found so far, which are
+// priced and refined until the bound at these multipliers is the optimum. spare is how many value iterations are left.
 func (s *columnGeneration) rightDerivative(row int, spare *int) (float64, error) {
-	for {
+	allowance, missed, same := s.tolerance(s.opts.Gap), s.tolerance(s.opts.Gap), negligibleRate
+	if !s.affine {
+		allowance, missed, same = 4*missed, 8*missed, curvedRate
+	}
+	for range mostPrograms {
 		if err := s.master.solve(); err != nil {
 			return 0, err
 		}
-		nu, err := s.master.leastMultiplier(row)
+		least, err := s.leastMultiplier(row, allowance)
 		if err != nil {
 			return 0, err
 		}
-		if nu[row] >= s.bound.nu[row]*(1-negligibleRate) { // more columns only make it larger
+		if least.rate >= s.bound.nu[row]*(1-same) { // more columns and tangents hardly change it
 			return s.bound.nu[row], nil
+		}
+		refined, err := s.refineAt(least, max(0.1*allowance, 1e-5*s.bound.nu[row]*least.room))
+		if err != nil {
+			return 0, err
+		}
+		if refined {
+			continue
 		}
 		if *spare == 0 {
 			return 0, errNoRate
 		}
 		*spare--
-		phi, conjugate := s.master.phi(s.master.mu)
-		psi, support := s.master.psi(nu)
+		phi, conjugate := s.master.phi(least.mu)
+		psi, support := s.master.psi(least.nu)
 		floats.Add(phi, psi)
 		p, added, err := s.price(phi, 0)
 		switch {
 		case err != nil:
 			return 0, err
-		case p.ray == nil && p.value-conjugate-support >= s.incumbent.cost-s.tolerance(s.opts.Gap):
-			return nu[row], nil
+		case p.ray == nil && p.value-conjugate-support >= s.incumbent.cost-missed:
+			return least.rate, nil
 		case !added:
 			return 0, errNoRate
 		}
 	}
+	return 0, errNoRate
+}
+
+// mostPrograms bounds the programs for a rate.
+const mostPrograms = 300
+
+// A leastMultiplier has the multipliers of tangents and rows with the least one of a row.
+type leastMultiplier struct {
+	mu, nu  []float64
+	rate    float64   // that least one
+	relaxed []float64 // the returns that a row with room leads to, nil if the room is none
+	room    float64   // of the row
+}
+
+// leastMultiplier returns the multipliers for the columns and tangents found so far.
+func (s *columnGeneration) leastMultiplier(row int, allowance float64) (*leastMultiplier, error) {
+	if !s.affine {
+		return s.master.leastNearlyOptimal(row, s.incumbent.cost, allowance)
+	}
+	nu, err := s.master.leastOptimal(row)
+	if err != nil {
+		return nil, err
+	}
+	return &leastMultiplier{mu: s.master.mu, nu: nu, rate: nu[row]}, nil
+}
+
+// refineAt adds the tangent of the cost at the returns with room, unless the tangents miss the cost there by no more
+// than an allowance.
+func (s *columnGeneration) refineAt(least *leastMultiplier, allowance float64) (bool, error) {
+	v, known := least.relaxed, math.Inf(-1)
+	if v == nil {
+		return false, nil
+	}
+	for _, c := range s.master.cuts {
+		known = max(known, floats.Dot(c.slope, v)-c.offset())
+	}
+	if s.task.Cost.Value(v)-known <= allowance {
+		return false, nil
+	}
+	return true, s.master.addCut(s.tangent(v))
 }
 
 // negligibleRate is how much smaller, relative to it, than the multiplier of the bound a rate is that is the same.
 const negligibleRate = 1e-9
+
+// curvedRate is the same with a curved cost, whose multipliers are as exact as the square root of the gap.
+const curvedRate = 1e-3
 
 // negligibleWeight is the weight of a column, and the room of a row in its unit, that are only rounding.
 const negligibleWeight = 1e-12
@@ -107,10 +161,10 @@ func (m *master) binds(k int) bool {
 	return m.excess(m.rows[k].Constraint) >= -negligibleWeight*m.rows[k].scale
 }
 
-// leastMultiplier returns those multipliers of the rows, of all that are optimal for the columns, that have the least
+// leastOptimal returns those multipliers of the rows, of all that are optimal for the columns, that have the least
 // of one row. They belong to the program of the changes of the last mixture: a column that it mixes may lose weight,
 // and a row that binds has no room but for the one of that row.
-func (m *master) leastMultiplier(row int) ([]float64, error) {
+func (m *master) leastOptimal(row int) ([]float64, error) {
 	p := &lp.Problem{Lower: make([]float64, len(m.columns))}
 	for j := range m.columns {
 		p.Minimize = append(p.Minimize, m.cutEntry(&m.cuts[0], &m.columns[j]))
@@ -154,4 +208,60 @@ func (m *master) leastMultiplier(row int) ([]float64, error) {
 		nu[k] = max(0, -sol.Duals[len(m.blocks)+i]) * (m.extent / m.rows[k].scale)
 	}
 	return nu, nil
+}
+
+// leastNearlyOptimal does the same for an optimum with a curved cost, of which the columns that it mixes, and the rows
+// that bind, are not known exactly: of all multipliers whose bound is within an allowance ε of the optimum they are
+// those with the least of one row. By duality that is the most of (v(0) − ε − v(x))/x over all x > 0, where v(x) is
+// the optimum if the row has x of room; the program finds the mixture for it, with all weights divided by x. If v is
+// quadratic, the rate at x = 0 is larger by 2ε/x.
+func (m *master) leastNearlyOptimal(row int, optimum, allowance float64) (*leastMultiplier, error) {
+	n, blocks := len(m.columns), float64(len(m.blocks))
+	tau, times := n, n+1
+	p := &lp.Problem{Minimize: make([]float64, n+2), Lower: make([]float64, n+2)}
+	p.Minimize[tau], p.Minimize[times], p.Lower[tau] = 1, allowance/m.extent, math.Inf(-1)
+	for _, columns := range m.blocks {
+		sum := lp.Equal(make([]float64, n+2), 0)
+		sum.Coef[times] = -1
+		for _, j := range columns {
+			sum.Coef[j] = 1
+		}
+		p.Rows = append(p.Rows, sum)
+	}
+	for _, at := range m.rowOrder {
+		change := lp.AtMost(make([]float64, n+2), 0)
+		for j := range m.columns {
+			change.Coef[j] = m.entry(at, &m.columns[j])
+			if at.cost && m.columns[j].ray == nil {
+				change.Coef[j] -= (optimum - m.base) / (m.extent * blocks)
+			}
+		}
+		if at.cost {
+			change.Coef[tau] = -1
+		} else if at.index == row {
+			change.Upper = 1
+		}
+		p.Rows = append(p.Rows, change)
+	}
+	solver, err := lp.NewEmbedded(p)
+	if err != nil {
+		return nil, err
+	}
+	var sol lp.Solution
+	if _, err := solveProgram(solver, func() *lp.Problem { return p }, &sol); err != nil {
+		return nil, err
+	}
+	least := &leastMultiplier{mu: make([]float64, len(m.cuts)), nu: make([]float64, len(m.rows))}
+	for i, at := range m.rowOrder {
+		if y := max(0, -sol.Duals[len(m.blocks)+i]); at.cost {
+			least.mu[at.index] = y
+		} else {
+			least.nu[at.index] = y * (m.extent / m.rows[at.index].scale)
+		}
+	}
+	least.rate = least.nu[row] + 2*allowance*sol.X[times]/m.rows[row].scale
+	if sol.X[times] > 0 {
+		least.relaxed, least.room = m.mix(scaled(1/sol.X[times], sol.X[:n])), m.rows[row].scale/sol.X[times]
+	}
+	return least, nil
 }

@@ -9,8 +9,11 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestPricesAtKinks puts limits where policies are, at which the optimum improves at another rate than it worsens. The
@@ -71,6 +74,94 @@ func TestPricesAtKinks(t *testing.T) {
 	if differ < 10 {
 		t.Errorf("%d prices differ from their multipliers: want 10", differ)
 	}
+}
+
+// TestPricesOfCurvedGoals does the same for costs that are curved, that have kinks of their own, or both.
+func TestPricesOfCurvedGoals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 3))
+	differ := 0
+	for trial := range 150 {
+		m := randomModel(t, rng, shapeOf{states: 2, actions: 3, horizon: 2, dim: 3, successors: 2,
+			integer: trial%2 == 0})
+		policies, x := everyPolicy(m), box(t, m)
+		at := policies[rng.IntN(len(policies))]
+		most := []float64{math.Inf(1), at[1], at[2]}
+		asked, err := geometry.NewBox(slices.Repeat([]float64{math.Inf(-1)}, 3), most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Cost: randomCost(t, rng, x), Box: x}
+		if err := task.Within(asked, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < 3; i++ {
+			task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: unitVector(3, i), Offset: most[i]})
+		}
+		r, err := exact.Solve(context.Background(), m, task, exact.Options{})
+		if err != nil || r.Status != exact.Optimal {
+			t.Fatalf("trial %d: %v, %v", trial, r, err)
+		}
+		for _, p := range r.Prices[:2] {
+			const little = 1e-5
+			i := slices.Index(p.Normal, 1)
+			looser := slices.Clone(most)
+			looser[i] += little
+			rate := (leastOf(t, task.Cost, policies, most) - leastOf(t, task.Cost, policies, looser)) / little
+			if math.Abs(p.Value-rate) > 1e-3*(1+rate) || p.Value > p.Multiplier {
+				t.Errorf("trial %d, %T: price %g, multiplier %g of return %d: the optimum improves by %g", trial, task.Cost,
+					p.Value, p.Multiplier, i, rate)
+			}
+			if p.Multiplier > p.Value+1e-3 {
+				differ++
+			}
+		}
+	}
+	if differ < 10 {
+		t.Errorf("%d prices differ from their multipliers: want 10", differ)
+	}
+}
+
+// leastOf returns the least cost of the mixtures of points that are nowhere more than most, by tangents (Kelley 1960).
+func leastOf(t *testing.T, g cost.Cost, points [][]float64, most []float64) float64 {
+	t.Helper()
+	p := &lp.Problem{Minimize: make([]float64, len(points)+1)}
+	p.Minimize[len(points)] = 1
+	p.Lower, p.Upper = lp.Free(len(points) + 1)
+	sum := lp.Equal(make([]float64, len(points)+1), 1)
+	for j := range points {
+		p.Lower[j], sum.Coef[j] = 0, 1
+	}
+	p.Rows = []lp.Constraint{sum}
+	for i, x := range most {
+		row := lp.AtMost(make([]float64, len(points)+1), x)
+		for j, v := range points {
+			row.Coef[j] = v[i]
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	at, slope, best := points[0], make([]float64, len(most)), math.Inf(1)
+	for range 100 {
+		g.Subgradient(slope, at)
+		cut := lp.AtMost(make([]float64, len(points)+1), floats.Dot(slope, at)-g.Value(at))
+		cut.Coef[len(points)] = -1
+		for j, v := range points {
+			cut.Coef[j] = floats.Dot(slope, v)
+		}
+		p.Rows = append(p.Rows, cut)
+		sol, err := lp.Solve(p)
+		if err != nil || sol.Status != lp.Optimal {
+			t.Fatalf("%v, %v", sol, err)
+		}
+		at = make([]float64, len(most))
+		for j, v := range points {
+			floats.AddScaled(at, sol.X[j], v)
+		}
+		best = min(best, g.Value(at))
+		if best-sol.Objective < 1e-9 {
+			break
+		}
+	}
+	return best
 }
 
 // leastCost returns the least of the first return of the mixtures of points that are nowhere more than most.
