@@ -37,6 +37,8 @@ type state struct {
 	sincePivot int     // pivots since the basis was factorised
 	stalled    int     // iterations since the last step of positive length
 	patience   int     // how many of them, beyond one per row, bring in Bland's rule
+	phaseTwo   bool    // the last iteration began with all variables within their bounds
+	leeway     float64 // by what rounding errors are multiplied in tolerances
 	magnitude  float64 // largest absolute value of a variable, for tolerances
 	devex      devex
 }

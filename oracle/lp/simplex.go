@@ -18,6 +18,11 @@ const (
 	epsilon     = 1. / (1 << 52)
 )
 
+// mostLeeway is the most by which noise and doubt are multiplied where rounding leads from phase two back to phase
+// one. Each time doubles them: among vertices that lie about as far apart as bounds may be overstepped, the two phases
+// would take turns for ever.
+const mostLeeway = 1 << 10
+
 // Solve implements Solver. If that fails from the last basis it tries once more from
 // the first one.
 func (s *simplex) Solve(dst *Solution) error {
@@ -36,6 +41,7 @@ func (s *simplex) Solve(dst *Solution) error {
 func (s *simplex) attempt(dst *Solution) error {
 	limit := 5000 + 100*(len(s.head)+len(s.cost))
 	s.stalled = 0
+	s.phaseTwo, s.leeway = false, 1
 	if !s.exact {
 		if err := s.refinePrimal(); err != nil {
 			return err
@@ -60,11 +66,11 @@ func (s *simplex) check(dst *Solution) error {
 	clear(extra)
 	for k, v := range s.head {
 		if v < 0 {
-			extra[^v] += s.doubt[k]
+			extra[^v] += s.leeway * s.doubt[k]
 			continue
 		}
 		for t, i := range s.index[v] {
-			extra[i] += math.Abs(s.value[v][t]) * s.doubt[k]
+			extra[i] += math.Abs(s.value[v][t]) * s.leeway * s.doubt[k]
 		}
 	}
 	return s.certify(dst, s.rhs, s.rhsLow, extra, embeddedTolerance)
@@ -77,6 +83,10 @@ func (s *simplex) iterate(dst *Solution) (done bool, err error) {
 		return false, s.restore()
 	}
 	phaseOne := s.setCosts()
+	if phaseOne && s.phaseTwo {
+		s.leeway = math.Min(2*s.leeway, mostLeeway)
+	}
+	s.phaseTwo = !phaseOne
 	s.multipliers()
 	q, d := s.price(phaseOne, noise)
 	if d == 0 {
@@ -141,9 +151,9 @@ func (s *simplex) slack(k int, bound float64) float64 {
 	case math.IsInf(bound, 0):
 		return 0
 	case s.exact:
-		return feasibility*math.Abs(bound) + s.doubt[k]
+		return feasibility*math.Abs(bound) + s.leeway*s.doubt[k]
 	}
-	return feasibility*math.Abs(bound) + noise*s.magnitude
+	return feasibility*math.Abs(bound) + s.leeway*noise*s.magnitude
 }
 
 // price returns the nonbasic variable whose reduced cost promises most, and that reduced cost; zero if none

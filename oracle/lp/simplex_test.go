@@ -224,3 +224,63 @@ func refuse(t *testing.T, s *simplex, sol Solution, changes map[string]func(*Sol
 		}
 	}
 }
+
+// TestNearMixtures asks how far mixtures of points are from where one of them is up to rounding. The vertices of such a
+// program lie about as far apart as variables may be beyond their bounds, and the two phases took turns for ever.
+// Mixtures and weights show what the distance is.
+func TestNearMixtures(t *testing.T) {
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 22))
+		n, d := 3+rng.IntN(6), 3+rng.IntN(2)
+		p := &Problem{Minimize: make([]float64, n+1), Lower: make([]float64, n+1), Upper: make([]float64, n+1)}
+		p.Minimize[n], p.Lower[n] = 1, math.Inf(-1)
+		sum := make([]float64, n+1)
+		for j := range n {
+			sum[j] = 1
+		}
+		for j := range p.Upper {
+			p.Upper[j] = math.Inf(1)
+		}
+		for range d {
+			coef := make([]float64, n+1)
+			for j := range n {
+				coef[j] = float64(rng.IntN(50)) / 49
+			}
+			coef[n] = -1
+			p.Rows = append(p.Rows, AtMost(coef, 0))
+		}
+		p.Rows = append(p.Rows, Equal(sum, 1))
+		data, err := newModel(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, sol := newSimplex(data), new(Solution)
+		for range 10 {
+			at, off := rng.IntN(n), math.Pow(10, -13-1.5*rng.Float64())
+			corner := make([]float64, d)
+			for k := range d {
+				corner[k] = p.Rows[k].Coef[at] + off*rng.NormFloat64()
+				if err := s.SetRowBounds(k, math.Inf(-1), corner[k]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.attempt(sol); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			distance, bound := math.Inf(-1), math.Inf(1)
+			for k := range d {
+				distance = math.Max(distance, floats.Dot(p.Rows[k].Coef[:n], sol.X[:n])-corner[k])
+			}
+			for j := range n {
+				apart := 0.0
+				for k := range d {
+					apart -= sol.Duals[k] * (p.Rows[k].Coef[j] - corner[k])
+				}
+				bound = math.Min(bound, apart)
+			}
+			if distance > bound+1e-12 || math.Abs(sol.Objective-distance) > 1e-12 {
+				t.Fatalf("seed %d: distance %v, at least %v, said to be %v", seed, distance, bound, sol.Objective)
+			}
+		}
+	}
+}
