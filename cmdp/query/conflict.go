@@ -9,7 +9,6 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
-	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
 
@@ -55,13 +54,14 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 		core = append(core, rows[row])
 	}
 	if len(q.Of(WorstEpisodes)) > 0 {
+		anywhere := anyThresholds{q, ctx}
 		sides := slices.ContainsFunc(core, func(l *Limit) bool { return l.Scope == OfTarget })
-		clashes, err := q.clashes(ctx, core, c.Set || sides)
+		clashes, err := anywhere.clashes(core, c.Set || sides)
 		if err != nil {
 			return nil, err
 		}
 		if !clashes || sides {
-			return q.conflictAnywhere(ctx)
+			return anywhere.conflict()
 		}
 	}
 	var out []Clash
@@ -101,7 +101,7 @@ func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give f
 	clash := Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
 	switch {
 	case l.Scope != OfTarget && len(q.Of(WorstEpisodes)) > 0:
-		return q.clashAnywhere(ctx, l, l.Slack(give))
+		return anyThresholds{q, ctx}.clash(l, l.Slack(give))
 	case math.IsInf(give, 1):
 	case l.Scope == EveryEpisode:
 		clash.Probability = 1 - give
@@ -112,291 +112,6 @@ func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give f
 		}
 	}
 	return clash, nil
-}
-
-// neededOfWorst returns what the bound on a mean of the worst episodes would have to be, all other limits being
-// as they are. It is enough if the bound gives so much at the threshold that it has; another threshold may need
-// less.
-func (q *Query) neededOfWorst(ctx context.Context, l *Limit, enough float64) (float64, error) {
-	way := 1.0
-	if l.AtLeast {
-		way = -1
-	}
-	number := slices.IndexFunc(q.Of(WorstEpisodes), func(o *Limit) bool { return o.Constraint == l.Constraint })
-	needed := l.Bound + way*enough
-	p := *q.Problem
-	p.Constraints = slices.Clone(p.Constraints)
-	c := &p.Constraints[l.Constraint]
-	*c = copied(*c)
-	**bound(c, l.AtLeast) = needed
-	wide, err := q.family.compile(ctx, &p, q.options.Thresholds)
-	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
-		return 0, err
-	}
-	err = wide.EachThreshold(ctx, func(at *Query) error {
-		here := at.Of(WorstEpisodes)[number]
-		task, err := at.without(ctx, here)
-		if err != nil {
-			return err
-		}
-		r, err := exact.Solve(ctx, at.Model, task, exact.Options{})
-		if err == nil && r.Status == exact.Optimal {
-			needed = way * min(way*needed, way*here.Threshold+r.Objective/l.Share)
-		}
-		return err
-	})
-	return needed, err
-}
-
-// clashes reports whether it is proved that no thresholds of the worst episodes allow a policy that keeps some
-// limits, with the target or without it.
-func (q *Query) clashes(ctx context.Context, limits []*Limit, target bool) (clashes bool, err error) {
-	clashes = true
-	err = q.EachThreshold(ctx, func(at *Query) error {
-		if !clashes {
-			return nil
-		}
-		task, err := q.only(ctx, at, limits, target)
-		if errors.Is(err, geometry.ErrEmpty) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		r, err := exact.Solve(ctx, at.Model, task, exact.Options{NoNearest: true})
-		clashes = err == nil && r.Status == exact.Infeasible
-		return err
-	})
-	return clashes, err
-}
-
-// only returns the task of keeping some limits of q, with the thresholds of another query, and the target or not.
-func (q *Query) only(ctx context.Context, at *Query, limits []*Limit, target bool) (cmdp.Task, error) {
-	some := *at
-	some.Limits = nil
-	for i, l := range q.Limits {
-		if slices.Contains(limits, l) && !(target && l.Scope == OfTarget) {
-			some.Limits = append(some.Limits, at.Limits[i])
-		}
-	}
-	p := *at.Problem
-	p.Goal = problem.Goal{}
-	if !target {
-		p.Target = nil
-	}
-	some.Problem = &p
-	err := some.setTask(ctx)
-	return some.Task, err
-}
-
-// conflictAnywhere is Conflict where what is in conflict at the thresholds of the query is kept at others: it
-// looks for limits that are not kept at any, one alone, then two, then by leaving out one after the other. The
-// target counts as one of them.
-func (q *Query) conflictAnywhere(ctx context.Context) ([]Clash, error) {
-	var err error
-	var all []*Limit // the target as nil
-	for _, l := range q.Limits {
-		if l.row >= 0 && l.Scope != OfTarget {
-			all = append(all, l)
-		}
-	}
-	if q.Problem.Target != nil {
-		all = append(all, nil)
-	}
-	clash := func(some []*Limit) bool {
-		if err != nil {
-			return false
-		}
-		found := false
-		found, err = q.clashes(ctx, some, slices.Contains(some, nil))
-		return found && err == nil
-	}
-	if !clash(all) {
-		return nil, err
-	}
-	core := fewest(all, clash)
-	var out []Clash
-	for _, l := range core {
-		if err != nil {
-			break
-		}
-		one := Clash{Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
-		if l == nil {
-			one.Give, err = q.distanceAnywhere(ctx)
-		} else {
-			one, err = q.clashAnywhere(ctx, l, math.Inf(1))
-		}
-		out = append(out, one)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// fewest returns one limit or a pair that clash or, where there is none, limits of which none can be left out.
-func fewest(all []*Limit, clash func([]*Limit) bool) []*Limit {
-	for _, l := range all {
-		if one := []*Limit{l}; clash(one) {
-			return one
-		}
-	}
-	for i := range all {
-		for j := range i {
-			if two := []*Limit{all[j], all[i]}; clash(two) {
-				return two
-			}
-		}
-	}
-	core := all
-	for i := len(core) - 1; i >= 0; i-- {
-		if rest := slices.Delete(slices.Clone(core), i, i+1); clash(rest) {
-			core = rest
-		}
-	}
-	return core
-}
-
-// clashAnywhere says how far a limit has to give, whatever the thresholds of the worst episodes. It is enough if it
-// gives so much at the thresholds of the query.
-func (q *Query) clashAnywhere(ctx context.Context, l *Limit, enough float64) (clash Clash, err error) {
-	clash = Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
-	if l.Scope == WorstEpisodes {
-		if math.IsInf(enough, 1) {
-			enough, err = q.enoughOfWorst(ctx, l)
-		}
-		if err != nil || math.IsInf(enough, 1) {
-			return clash, err
-		}
-		clash.Needed, err = q.neededOfWorst(ctx, l, enough)
-		clash.Give = math.Abs(clash.Needed - l.Bound)
-		return clash, err
-	}
-	needed, err := q.neededAnywhere(ctx, l, enough)
-	give := math.Abs(needed - l.expected.bound)
-	if l.Scope == EveryEpisode {
-		clash.Probability = 1 - give
-		return clash, err
-	}
-	clash.Needed, clash.Give = needed, give
-	return clash, err
-}
-
-// enoughOfWorst returns how far the bound on a mean of the worst episodes has to give at the most suitable of
-// the thresholds that it has, +Inf if that does not do.
-func (q *Query) enoughOfWorst(ctx context.Context, l *Limit) (float64, error) {
-	way, enough := 1.0, math.Inf(1)
-	if l.AtLeast {
-		way = -1
-	}
-	number := slices.Index(q.Limits, l)
-	err := q.EachThreshold(ctx, func(at *Query) error {
-		here := at.Limits[number]
-		task, err := at.without(ctx, here)
-		if errors.Is(err, geometry.ErrEmpty) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		r, err := exact.Solve(ctx, at.Model, task, exact.Options{NoNearest: true})
-		if err == nil && r.Status == exact.Optimal {
-			enough = min(enough, max(0, way*here.Threshold+r.Objective/l.Share-way*l.Bound))
-		}
-		return err
-	})
-	return enough, err
-}
-
-// distanceAnywhere returns how near a policy that keeps all limits comes to the target set, whatever the
-// thresholds of the worst episodes, NaN if none keeps them.
-func (q *Query) distanceAnywhere(ctx context.Context) (float64, error) {
-	least := math.NaN()
-	set, err := q.target()
-	if err != nil {
-		return least, err
-	}
-	err = q.EachThreshold(ctx, func(at *Query) error {
-		task, err := q.only(ctx, at, q.Limits, false)
-		if errors.Is(err, geometry.ErrEmpty) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		compact, err := geometry.Restrict(set, at.Task.Box)
-		if errors.Is(err, geometry.ErrEmpty) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		task.Cost, err = cost.NewDistance(compact)
-		if err != nil {
-			return err
-		}
-		r, err := exact.Solve(ctx, at.Model, task, exact.Options{NoNearest: true})
-		if err == nil && r.Status == exact.Optimal && !(r.Objective >= least) {
-			least = r.Objective
-		}
-		return err
-	})
-	return least, err
-}
-
-// neededAnywhere returns what the bound on an expected return would have to be, all other limits being as they
-// are, whatever the thresholds of the worst episodes. It is enough if the bound gives so much at the thresholds
-// of the query. It is NaN if no bound is enough.
-func (q *Query) neededAnywhere(ctx context.Context, l *Limit, enough float64) (float64, error) {
-	way := 1.0
-	if l.expected.atLeast {
-		way = -1
-	}
-	number := slices.Index(q.Limits, l)
-	least := way*l.expected.bound + enough
-	err := q.EachThreshold(ctx, func(at *Query) error {
-		task, err := at.without(ctx, at.Limits[number])
-		if errors.Is(err, geometry.ErrEmpty) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		r, err := exact.Solve(ctx, at.Model, task, exact.Options{})
-		if err == nil && r.Status == exact.Optimal {
-			least = min(least, r.Objective)
-		}
-		return err
-	})
-	if math.IsInf(least, 1) {
-		return math.NaN(), err
-	}
-	return way * least, err
-}
-
-// without returns the task of making what a limit bounds as small as can be, or as large if it is to be large,
-// without the limit.
-func (q *Query) without(ctx context.Context, l *Limit) (cmdp.Task, error) {
-	free := *q
-	free.Limits = slices.DeleteFunc(slices.Clone(q.Limits),
-		func(o *Limit) bool { return o == l || o.Scope == OfTarget })
-	p := *q.Problem
-	p.Goal = problem.Goal{}
-	free.Problem = &p
-	if err := free.setTask(ctx); err != nil {
-		return cmdp.Task{}, err
-	}
-	gradient := make([]float64, len(q.Returns))
-	gradient[l.expected.coordinate] = 1
-	if l.expected.atLeast {
-		gradient[l.expected.coordinate] = -1
-	}
-	c, err := cost.NewLinear(gradient, free.Task.Box)
-	if err != nil {
-		return cmdp.Task{}, err
-	}
-	free.Task.Cost = c
-	return free.Task, nil
 }
 
 // separate returns a query whose limits can be told one by one, and what of the target

@@ -152,7 +152,7 @@ func TestNeededInConflicts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(found) > 0 {
-			all, err := q.conflictAnywhere(t.Context()) // which is asked where some thresholds do for these
+			all, err := anyThresholds{q, t.Context()}.conflict()
 			if err != nil {
 				t.Fatal(err)
 			}

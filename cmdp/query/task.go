@@ -63,12 +63,12 @@ func (q *Query) setTask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = q.setTarget(&q.Task)
+	err = q.setTarget()
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return err
 	}
 	if q.Problem.Target != nil {
-		q.setSides(&q.Task)
+		q.setSides()
 	}
 	if err == nil && q.Problem.Opponent != nil {
 		_, err = q.Problem.Opponent.Build(q.Problem, q.Task.Target)
@@ -77,18 +77,18 @@ func (q *Query) setTask(ctx context.Context) error {
 	return err
 }
 
-// setSides adds rows to a task: one for each side by which the target is given, and those that its kind has.
-func (q *Query) setSides(t *cmdp.Task) {
-	q.addSides(t, q.Problem.Target)
-	given := len(t.Constraints)
-	list, _ := t.LinearConstraints(t.Box.Lower(), t.Box.Upper())
+// setSides adds rows to Task: one for each side by which the target is given, and those that its kind has.
+func (q *Query) setSides() {
+	q.addSides(q.Problem.Target)
+	given := len(q.Task.Constraints)
+	list, _ := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper())
 	for _, c := range list[given:] {
-		q.addSide(t, c.Normal, c.Offset)
+		q.addSide(c.Normal, c.Offset)
 	}
 }
 
-// setTarget sets Target and Whole of a task that has its Box.
-func (q *Query) setTarget(t *cmdp.Task) error {
+// setTarget sets Target and Whole of Task, which has its Box.
+func (q *Query) setTarget() error {
 	if !slices.ContainsFunc(q.Limits, func(l *Limit) bool { return l.row >= 0 }) && q.Problem.Target == nil {
 		return nil
 	}
@@ -101,13 +101,13 @@ func (q *Query) setTarget(t *cmdp.Task) error {
 		return problem.Inside(err, "constraints")
 	}
 	if q.Problem.Target == nil {
-		return t.Within(asked, nil)
+		return q.Task.Within(asked, nil)
 	}
 	set, err := q.target()
 	if err == nil && len(q.Problem.Constraints) > 0 {
-		err = t.Within(asked, set)
+		err = q.Task.Within(asked, set)
 	} else if err == nil {
-		err = t.Within(nil, set)
+		err = q.Task.Within(nil, set)
 	}
 	return problem.Inside(err, "target")
 }
@@ -149,79 +149,85 @@ func (e *expected) narrow(least, most *float64) error {
 
 // rowOf returns a limit as a half-space, with the words of the limit.
 func (q *Query) rowOf(l *Limit) cmdp.Constraint {
-	sign := 1.0
-	if l.expected.atLeast {
-		sign = -1
-	}
+	sign := signOf(l.expected.atLeast)
 	normal := make([]float64, len(q.Returns))
 	normal[l.expected.coordinate] = sign
 	return cmdp.Constraint{Normal: normal, Offset: sign * l.expected.bound, Name: l.Name}
 }
 
+// signOf is that of the normal of a bound: 1 of one from above, -1 of one from below.
+func signOf(atLeast bool) float64 {
+	if atLeast {
+		return -1
+	}
+	return 1
+}
+
 // addSides adds the half-spaces that the target is said to be made of, in the user's numbers.
-func (q *Query) addSides(t *cmdp.Task, s *problem.Set) {
+func (q *Query) addSides(s *problem.Set) {
 	switch {
 	case s.Box != nil:
 		for i := range q.declared() {
 			if s.Box.Lower != nil && s.Box.Lower[i] != nil {
-				q.addBound(t, i, -1, *s.Box.Lower[i])
+				q.addBound(i, -1, *s.Box.Lower[i])
 			}
 			if s.Box.Upper != nil && s.Box.Upper[i] != nil {
-				q.addBound(t, i, 1, *s.Box.Upper[i])
+				q.addBound(i, 1, *s.Box.Upper[i])
 			}
 		}
 	case s.Halfspace != nil:
 		normal, _ := s.Halfspace.Normal.Vector(q.declared()) // the set was built
-		q.addSide(t, normal, s.Halfspace.Offset)
+		q.addSide(normal, s.Halfspace.Offset)
 	case s.Polytope != nil:
 		for k, a := range s.Polytope.A {
-			q.addSide(t, a, s.Polytope.B[k])
+			q.addSide(a, s.Polytope.B[k])
 		}
 	case s.Affine != nil:
 		for k, a := range s.Affine.A {
-			q.addSide(t, a, s.Affine.B[k])
+			q.addSide(a, s.Affine.B[k])
 			minus := make([]float64, len(a))
 			floats.AddScaled(minus, -1, a)
-			q.addSide(t, minus, -s.Affine.B[k])
+			q.addSide(minus, -s.Affine.B[k])
 		}
 	}
 	for _, part := range s.Intersection {
-		q.addSides(t, part)
+		q.addSides(part)
 	}
 }
 
 // addBound adds sign·v_i ≤ sign·x.
-func (q *Query) addBound(t *cmdp.Task, i int, sign, x float64) {
+func (q *Query) addBound(i int, sign, x float64) {
 	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Returns[i], sign < 0, short6(x), ""),
 		Return: q.Returns[i], Bound: x, AtLeast: sign < 0,
 		expected: expected{name: q.Returns[i], coordinate: i, atLeast: sign < 0, bound: x}}
-	q.addLimit(t, l, q.rowOf(l))
+	q.addLimit(l, q.rowOf(l))
 }
 
 // addSide adds normal·v ≤ offset.
-func (q *Query) addSide(t *cmdp.Task, normal []float64, offset float64) {
+func (q *Query) addSide(normal []float64, offset float64) {
 	normal = append(slices.Clone(normal), make([]float64, len(q.Returns)-len(normal))...) // see declared
 	size := floats.Norm(normal, 2)
 	for i, x := range normal {
 		if math.Abs(x) == 1 && size == 1 {
-			q.addBound(t, i, x, x*offset)
+			q.addBound(i, x, x*offset)
 			return
 		}
 	}
 	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Expression(normal), false, short6(offset), ""),
 		Bound:    offset,
 		expected: expected{coordinate: -1, bound: offset}}
-	q.addLimit(t, l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name})
+	q.addLimit(l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name})
 }
 
 // addLimit adds a side of the target to the limits and the rows.
-func (q *Query) addLimit(t *cmdp.Task, l *Limit, row cmdp.Constraint) {
+func (q *Query) addLimit(l *Limit, row cmdp.Constraint) {
 	if slices.ContainsFunc(q.Limits, func(o *Limit) bool { return o.Name == l.Name }) {
 		l.Name += " (target)"
 		row.Name = l.Name
 	}
-	l.row = len(t.Constraints)
-	q.Limits, t.Constraints = append(q.Limits, l), append(t.Constraints, row)
+	l.row = len(q.Task.Constraints)
+	q.Limits = append(q.Limits, l)
+	q.Task.Constraints = append(q.Task.Constraints, row)
 }
 
 // goal returns the goal as a cost.

@@ -1,0 +1,275 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// anyThresholds asks what is in conflict whatever the thresholds of the worst episodes: limits that clash at those of
+// the query may be kept at others.
+type anyThresholds struct {
+	*Query
+	ctx context.Context
+}
+
+// conflict looks for limits that are not kept at any thresholds, one alone, then two, then by leaving out one after
+// the other. The target counts as one of them.
+func (q anyThresholds) conflict() ([]Clash, error) {
+	var err error
+	var all []*Limit // the target as nil
+	for _, l := range q.Limits {
+		if l.row >= 0 && l.Scope != OfTarget {
+			all = append(all, l)
+		}
+	}
+	if q.Problem.Target != nil {
+		all = append(all, nil)
+	}
+	clash := func(some []*Limit) bool {
+		if err != nil {
+			return false
+		}
+		found := false
+		found, err = q.clashes(some, slices.Contains(some, nil))
+		return found && err == nil
+	}
+	if !clash(all) {
+		return nil, err
+	}
+	core := fewest(all, clash)
+	var out []Clash
+	for _, l := range core {
+		if err != nil {
+			break
+		}
+		one := Clash{Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+		if l == nil {
+			one.Give, err = q.distance()
+		} else {
+			one, err = q.clash(l, math.Inf(1))
+		}
+		out = append(out, one)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// fewest returns one limit or a pair that clash or, where there is none, limits of which none can be left out.
+func fewest(all []*Limit, clash func([]*Limit) bool) []*Limit {
+	for _, l := range all {
+		if one := []*Limit{l}; clash(one) {
+			return one
+		}
+	}
+	for i := range all {
+		for j := range i {
+			if two := []*Limit{all[j], all[i]}; clash(two) {
+				return two
+			}
+		}
+	}
+	core := all
+	for i := len(core) - 1; i >= 0; i-- {
+		if rest := slices.Delete(slices.Clone(core), i, i+1); clash(rest) {
+			core = rest
+		}
+	}
+	return core
+}
+
+// each solves a task at all thresholds at which it has returns to choose from, and shows the answers.
+func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(at *Query, r *exact.Result)) error {
+	return q.EachThreshold(q.ctx, func(at *Query) error {
+		here, err := task(at)
+		if errors.Is(err, geometry.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r, err := exact.Solve(q.ctx, at.Model, here, exact.Options{NoNearest: true})
+		if err == nil {
+			show(at, r)
+		}
+		return err
+	})
+}
+
+// clashes reports whether it is proved that no thresholds allow a policy that keeps some limits, with the target or
+// without it.
+func (q anyThresholds) clashes(limits []*Limit, target bool) (clashes bool, err error) {
+	kept := false
+	err = q.each(
+		func(at *Query) (cmdp.Task, error) {
+			if kept {
+				return cmdp.Task{}, geometry.ErrEmpty // one is enough
+			}
+			return q.only(at, limits, target)
+		},
+		func(_ *Query, r *exact.Result) { kept = r.Status != exact.Infeasible })
+	return !kept && err == nil, err
+}
+
+// only returns the task of keeping some limits, with the thresholds of another query, and the target or not.
+func (q anyThresholds) only(at *Query, limits []*Limit, target bool) (cmdp.Task, error) {
+	some := *at
+	some.Limits = nil
+	for i, l := range q.Limits {
+		if slices.Contains(limits, l) && !(target && l.Scope == OfTarget) {
+			some.Limits = append(some.Limits, at.Limits[i])
+		}
+	}
+	p := *at.Problem
+	p.Goal = problem.Goal{}
+	if !target {
+		p.Target = nil
+	}
+	some.Problem = &p
+	err := some.setTask(q.ctx)
+	return some.Task, err
+}
+
+// clash says how far a limit has to give. It is enough if it gives so much at the thresholds of the query.
+func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) {
+	clash = Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+	if l.Scope == WorstEpisodes {
+		if math.IsInf(enough, 1) {
+			enough, err = q.enoughOfWorst(l)
+		}
+		if err != nil || math.IsInf(enough, 1) {
+			return clash, err
+		}
+		clash.Needed, err = q.neededOfWorst(l, enough)
+		clash.Give = math.Abs(clash.Needed - l.Bound)
+		return clash, err
+	}
+	needed, err := q.needed(l, enough)
+	give := math.Abs(needed - l.expected.bound)
+	if l.Scope == EveryEpisode {
+		clash.Probability = 1 - give
+		return clash, err
+	}
+	clash.Needed, clash.Give = needed, give
+	return clash, err
+}
+
+// enoughOfWorst returns how far the bound on a mean of the worst episodes has to give at the most suitable of
+// the thresholds that it has, +Inf if that does not do.
+func (q anyThresholds) enoughOfWorst(l *Limit) (float64, error) {
+	way, enough := signOf(l.AtLeast), math.Inf(1)
+	number := slices.Index(q.Limits, l)
+	err := q.each(
+		func(at *Query) (cmdp.Task, error) { return at.without(q.ctx, at.Limits[number]) },
+		func(at *Query, r *exact.Result) {
+			if r.Status == exact.Optimal {
+				enough = min(enough, max(0, way*at.Limits[number].Threshold+r.Objective/l.Share-way*l.Bound))
+			}
+		})
+	return enough, err
+}
+
+// neededOfWorst returns what the bound on a mean of the worst episodes would have to be, all other limits being
+// as they are. It is enough if the bound gives so much at the threshold that it has; another threshold may need
+// less.
+func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) {
+	way := signOf(l.AtLeast)
+	number := slices.IndexFunc(q.Of(WorstEpisodes), func(o *Limit) bool { return o.Constraint == l.Constraint })
+	needed := l.Bound + way*enough
+	p := *q.Problem
+	p.Constraints = slices.Clone(p.Constraints)
+	c := &p.Constraints[l.Constraint]
+	*c = copied(*c)
+	**bound(c, l.AtLeast) = needed
+	wide, err := q.family.compile(q.ctx, &p, q.options.Thresholds)
+	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+		return 0, err
+	}
+	limit := func(at *Query) *Limit { return at.Of(WorstEpisodes)[number] }
+	err = anyThresholds{wide, q.ctx}.each(
+		func(at *Query) (cmdp.Task, error) { return at.without(q.ctx, limit(at)) },
+		func(at *Query, r *exact.Result) {
+			if r.Status == exact.Optimal {
+				needed = way * min(way*needed, way*limit(at).Threshold+r.Objective/l.Share)
+			}
+		})
+	return needed, err
+}
+
+// needed returns what the bound on an expected return would have to be, all other limits being as they are. It is
+// enough if the bound gives so much at the thresholds of the query. It is NaN if no bound is enough.
+func (q anyThresholds) needed(l *Limit, enough float64) (float64, error) {
+	way := signOf(l.expected.atLeast)
+	number := slices.Index(q.Limits, l)
+	least := way*l.expected.bound + enough
+	err := q.each(
+		func(at *Query) (cmdp.Task, error) { return at.without(q.ctx, at.Limits[number]) },
+		func(_ *Query, r *exact.Result) {
+			if r.Status == exact.Optimal {
+				least = min(least, r.Objective)
+			}
+		})
+	if math.IsInf(least, 1) {
+		return math.NaN(), err
+	}
+	return way * least, err
+}
+
+// distance returns how near a policy that keeps all limits comes to the target set, NaN if none keeps them.
+func (q anyThresholds) distance() (float64, error) {
+	least := math.NaN()
+	set, err := q.target()
+	if err != nil {
+		return least, err
+	}
+	err = q.each(
+		func(at *Query) (cmdp.Task, error) {
+			task, err := q.only(at, q.Limits, false)
+			if err != nil {
+				return cmdp.Task{}, err
+			}
+			compact, err := geometry.Restrict(set, at.Task.Box)
+			if err != nil {
+				return cmdp.Task{}, err
+			}
+			task.Cost, err = cost.NewDistance(compact)
+			return task, err
+		},
+		func(_ *Query, r *exact.Result) {
+			if r.Status == exact.Optimal && !(r.Objective >= least) {
+				least = r.Objective
+			}
+		})
+	return least, err
+}
+
+// without returns the task of making what a limit bounds as small as can be, or as large if it is to be large,
+// without the limit.
+func (q *Query) without(ctx context.Context, l *Limit) (cmdp.Task, error) {
+	free := *q
+	free.Limits = slices.DeleteFunc(slices.Clone(q.Limits),
+		func(o *Limit) bool { return o == l || o.Scope == OfTarget })
+	p := *q.Problem
+	p.Goal = problem.Goal{}
+	free.Problem = &p
+	if err := free.setTask(ctx); err != nil {
+		return cmdp.Task{}, err
+	}
+	gradient := make([]float64, len(q.Returns))
+	gradient[l.expected.coordinate] = signOf(l.expected.atLeast)
+	c, err := cost.NewLinear(gradient, free.Task.Box)
+	if err != nil {
+		return cmdp.Task{}, err
+	}
+	free.Task.Cost = c
+	return free.Task, nil
+}
