@@ -98,9 +98,9 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	case rep.Feasible == nil && rep.Uncertainty != nil:
 		return robustVerdict(robust.Undecided)
 	case rep.Feasible == nil:
-		return verdict(exact.Undecided, c.iterations)
+		return p.verdict(exact.Undecided, c.iterations)
 	case !*rep.Feasible:
-		return verdict(exact.Infeasible, c.iterations)
+		return p.verdict(exact.Infeasible, c.iterations)
 	}
 	return nil
 }

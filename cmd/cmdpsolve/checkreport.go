@@ -127,8 +127,8 @@ func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
 	}
 	rep.States, rep.Choices, rep.Transitions = p.Size()
 	for _, q := range p.Members() {
-		rep.Stationary = rep.Stationary && q.Model.Stationary()
-		rep.Random = rep.Random || q.Model.RandomReturns()
+		rep.Stationary = rep.Stationary && q.Problem.Model.Stationary()
+		rep.Random = rep.Random || q.Problem.Model.RandomReturns()
 	}
 	if h := p.Horizon(); h > 0 {
 		rep.Horizon = &h

@@ -97,7 +97,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	files := c.writeFleet(p, d, plan)
 	undecided := c.undecided(p, plan.Result)
 	if plan.Status != exact.Undecided {
-		undecided = verdict(plan.Status, c.iterations)
+		undecided = p.verdict(plan.Status, c.iterations)
 	}
 	if safe != nil && !safe.Met {
 		undecided = &exitError{exitInfeasible, nil}

@@ -285,7 +285,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 // could not be decided and there is more to say than of a plan.
 func (c *frontCommand) conclude(ctx context.Context, p *loaded, rep *frontReport, figure func() *chart.Figure,
 	undecided string) error {
-	files, end := c.writeFiles(ctx, p, rep, figure), verdict(rep.status, c.iterations)
+	files, end := c.writeFiles(ctx, p, rep, figure), p.verdict(rep.status, c.iterations)
 	if rep.status == exact.Stopped && ctx.Err() != nil {
 		end = failed(errInterrupted)
 	}

@@ -377,7 +377,7 @@ func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r 
 		undecided = failed(fmt.Errorf("stopped: neither a policy that keeps every limit nor a proof that there is "+
 			"none was found within %v (see --budget)", c.budget))
 	case r.Status != exact.Undecided:
-		undecided = verdict(r.Status, c.iterations)
+		undecided = p.verdict(r.Status, c.iterations)
 	}
 	return cmp.Or(c.write(d.report(p, r.Returns), *c.format), failed(writeErr),
 		failed(d.SecondOpinion.contradiction(d)), undecided)
@@ -405,13 +405,14 @@ func (c *planCommand) notWritten(path, why string) {
 }
 
 // verdict is the error that gives the exit status of an answer.
-func verdict(status exact.Verdict, iterations int) error {
-	switch status {
-	case exact.Infeasible:
+func (p *loaded) verdict(status exact.Verdict, iterations int) error {
+	switch {
+	case status == exact.Infeasible:
 		return &exitError{exitInfeasible, nil}
-	case exact.Undecided:
-		return failed(fmt.Errorf("undecided: neither an optimum within the gap nor a proof that there is none was found.\n"+
-			"The answer lies within rounding of the limits, or takes more than %s\n(see --iterations and --gap)",
+	case status == exact.Undecided && p.Rounded():
+		return p.undecidedByRounding()
+	case status == exact.Undecided:
+		return failed(fmt.Errorf(noOptimum+"The answer lies within rounding of the limits, or takes more than %s\n(see --iterations and --gap)",
 			count(iterations, "value iteration")))
 	}
 	return nil

@@ -466,19 +466,26 @@ func certified(low, up report.Number) string {
 	return "between " + report.Short(low) + " and " + report.Short(up)
 }
 
+const noOptimum = "undecided: neither an optimum within the gap nor a proof that there is none was found.\n"
+
+// undecidedByRounding says that totals are rounded too coarsely.
+func (p *loaded) undecidedByRounding() error {
+	other := ""
+	if p.Problem.Target != nil {
+		other = ", or constraints in the place of the target"
+	}
+	return failed(errors.New(noOptimum + "Totals are rounded: a finer grid may tell" + other + " (see --resolution)"))
+}
+
 // undecided says what stopped the solver.
 func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
-	const what = "undecided: neither an optimum within the gap nor a proof that there is none was found.\n"
+	const what = noOptimum
 	after := "after " + count(r.Iterations, "value iteration")
 	switch {
 	case r.Iterations >= c.iterations:
 		return failed(fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after))
 	case p.Rounded():
-		hint := "Totals are rounded: a finer grid may tell (see --resolution)"
-		if p.Problem.Target != nil {
-			hint = "Totals are rounded: a finer grid may tell, or constraints in the place of the target (see --resolution)"
-		}
-		return failed(errors.New(what + hint))
+		return p.undecidedByRounding()
 	case r.Violation > r.Tolerance:
 		return failed(fmt.Errorf(what+
 			"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation)))

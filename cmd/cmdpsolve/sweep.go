@@ -191,7 +191,7 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 		return err
 	}
 	status := func(one *sweptReport) string { return one.Status }
-	return sweptVerdict(rep.Plans, status, verdict(exact.Undecided, c.iterations))
+	return sweptVerdict(rep.Plans, status, p.verdict(exact.Undecided, c.iterations))
 }
 
 // chooseSides has each limit on the side that the problem limits, above if it limits none.

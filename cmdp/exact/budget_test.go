@@ -9,6 +9,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // boundedTask asks for the least first return while the second is at most a bound.
@@ -161,6 +163,49 @@ func TestBudgetLeavesThePlannerWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestBudgetWhileJoining is over while recurrent classes are joined: the answer is as good as before that.
+func TestBudgetWhileJoining(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 10))
+	joined := 0
+	for trial := range 200 {
+		m := communicating(t, rng, 2)
+		task, _ := meansTask(t, []float64{1, 0}, []float64{1000, 1 + 6*rng.Float64()})
+		want, err := Solve(t.Context(), m, task, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Joined == nil {
+			continue
+		}
+		joined++
+		for n := range want.Iterations + 2 {
+			got, err := Solve(t.Context(), m, task, Options{Budget: time.Second, now: interrupting(n)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := make([]float64, 2)
+			for _, c := range got.mixture() {
+				e, err := Evaluate(t.Context(), m, c.Policy)
+				if err != nil {
+					t.Fatal(err)
+				}
+				floats.AddScaled(v, c.Weight, e.Returns)
+			}
+			if got.Status == Optimal && got.Joined == nil && got.Gap > 1e-7 {
+				t.Errorf("trial %d, price %d: optimal with the gap %g, and no classes are joined", trial, n, got.Gap)
+			}
+			if got.HasPolicy() && (math.Abs(v[0]-got.Objective) > 1e-9 || task.Violation(v) > 1e-8) || got.Gap < 0 ||
+				got.Status == Optimal && !(got.Objective <= want.Objective+1e-5*(1+math.Abs(want.Objective))) {
+				t.Errorf("trial %d, price %d: %v, objective %g, gap %g, and the policy returns %v: want %g", trial, n,
+					got.Status, got.Objective, got.Gap, v, want.Objective)
+			}
+		}
+	}
+	if joined < 10 {
+		t.Errorf("%d joined: want 10", joined)
+	}
 }
 
 // TestPhases tells how long an answer took in its parts.

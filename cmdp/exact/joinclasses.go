@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -24,7 +25,7 @@ type Joined struct {
 // joinClasses makes a mixture of long-run means the incumbent that becomes one policy in each end, within the gap. A
 // link leads round between the classes that the mixture consists of. It gets the largest share of the time that
 // the gap has room for, and the mixture of the other policies is chosen again, so that all together keep every
-// limit. Where that fails the incumbent stays as it is: its policy draws a class.
+// limit. Where that fails, or the time for it is over, the incumbent stays as it is: its policy draws a class.
 func (s *recovery) joinClasses() error {
 	p := s.traits.classes
 	if p == nil {
@@ -42,43 +43,54 @@ func (s *recovery) joinClasses() error {
 	before := *s.columnGeneration
 	before.master = nil
 	known := slices.Clone(s.master.columns)
-	goal := max(s.opts.JoinGap, s.opts.Gap)
-	s.acceptedGap = max(s.acceptedGap, goal)
-	s.opts.Gap = 0.9 * goal // of which rounding takes a little
-	const rounds = 8
-	for range rounds {
-		l, err := t.link(s.ctx, s.lagrangianDirection())
-		if err != nil {
-			break
-		}
-		if ok, err := s.admitLink(l, goal); err != nil {
-			return err
-		} else if !ok {
-			break
-		}
-		columns, weights, _, _ = s.incumbentMixture()
-		now, err := p.longRunMixtureOf(s.ctx, columns, weights, runs)
-		if err != nil {
-			return err
-		}
-		if !now.hasSeparateClasses() {
-			s.joined = &Joined{Classes: l.classes, Steps: 1 / now.exitRate(l),
-				Loss: math.Max(0, s.incumbent.cost-before.incumbent.cost)}
-			return nil
-		}
-		// What is new is joined too, and nothing is forgotten.
-		columns, weights = unlinked(append(columns, t.columns...), append(weights, t.weights...))
-		t, err = p.longRunMixtureOf(s.ctx, columns, scaled(0.5, weights), runs)
-		if err != nil {
-			return err
-		}
+	err = s.joinWithin(max(s.opts.JoinGap, s.opts.Gap), t, runs)
+	over := errors.Is(err, errBudget)
+	if s.joined != nil || err != nil && !over {
+		return err
 	}
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
 	s.incumbent, s.anchor, s.leastEasing = before.incumbent, before.anchor, before.leastEasing
 	s.acceptedGap, s.opts.Gap = before.acceptedGap, before.opts.Gap
-	return s.master.rebuild(known)
+	if restored := s.master.rebuild(known); restored != nil || !over {
+		return restored
+	}
+	return err
+}
+
+// joinWithin is joinClasses for a mixture whose classes are to become one within a gap. It sets joined if they do.
+func (s *recovery) joinWithin(gap float64, t *longRunMixture, runs map[*markov.Actions]*longRunFrequencies) error {
+	cost := s.incumbent.cost
+	s.acceptedGap = max(s.acceptedGap, gap)
+	s.opts.Gap = 0.9 * gap // of which rounding takes a little
+	const rounds = 8
+	for range rounds {
+		l, err := t.link(s.ctx, s.lagrangianDirection())
+		if err != nil {
+			return nil
+		}
+		ok, err := s.admitLink(l, gap)
+		if !ok || err != nil {
+			return err
+		}
+		columns, weights, _, _ := s.incumbentMixture()
+		now, err := t.p.longRunMixtureOf(s.ctx, columns, weights, runs)
+		if err != nil {
+			return err
+		}
+		if !now.hasSeparateClasses() {
+			s.joined = &Joined{Classes: l.classes, Steps: 1 / now.exitRate(l), Loss: math.Max(0, s.incumbent.cost-cost)}
+			return nil
+		}
+		// What is new is joined too, and nothing is forgotten.
+		columns, weights = unlinked(append(columns, t.columns...), append(weights, t.weights...))
+		t, err = t.p.longRunMixtureOf(s.ctx, columns, scaled(0.5, weights), runs)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exitRate returns how often per step, where there are several classes to join, a link leaves one.

@@ -63,9 +63,6 @@ func (s *solver) decide() (Verdict, error) {
 	}
 	if err == nil && verdict == Optimal {
 		err = s.joinClasses()
-		if errors.Is(err, errBudget) {
-			err = nil
-		}
 	}
 	return verdict, err
 }

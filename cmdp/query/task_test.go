@@ -118,6 +118,29 @@ func TestEmptyTargets(t *testing.T) {
 	}
 }
 
+// TestBoundsTooLarge: a bound whose square is no number is refused where it stands, by what it is about.
+func TestBoundsTooLarge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 9))
+	for range 30 {
+		p, bound := mustParse(t, taskHead), math.Pow(10, 95+213*rng.Float64())
+		if rng.IntN(2) == 0 {
+			bound = -bound
+		}
+		p.Constraints = []problem.Constraint{{Return: "reward", AtLeast: new(-3.0)}, {Return: "cost"}}
+		*[]**float64{&p.Constraints[1].AtLeast, &p.Constraints[1].AtMost}[rng.IntN(2)] = &bound
+		_, err := New(t.Context(), p, Options{})
+		var member *problem.MemberError
+		switch {
+		case math.Abs(bound) <= 1e100:
+			if err != nil {
+				t.Errorf("%g: %v", bound, err)
+			}
+		case !errors.As(err, &member) || member.Path != "constraints[1]" || !strings.Contains(err.Error(), "cost is limited"):
+			t.Errorf("%g: %v: want constraints[1], and what is limited", bound, err)
+		}
+	}
+}
+
 // TestBoundsOutOfReach: a bound that no possible return keeps is no mistake; its
 // target is the face of the bound, and distances to it are those to the bound.
 func TestBoundsOutOfReach(t *testing.T) {
