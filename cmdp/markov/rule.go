@@ -52,7 +52,7 @@ func (st *Rule) Clone() *Rule {
 }
 
 // Assign makes the rule divide the mass total of state s between its actions as given; without mass it stays as
-// it is.
+// it is. What is rounding of the total is left out.
 func (st *Rule) Assign(s int, mass []float64, total float64) {
 	if total == 0 {
 		return
@@ -65,21 +65,28 @@ func (st *Rule) Assign(s int, mass []float64, total float64) {
 		}
 	}
 	st.Actions.Set(s, best)
-	if mass[best] == total {
-		return
-	}
 	probs := make([]float64, len(mass))
 	for a, x := range mass {
-		probs[a] = x / total
+		if x > roundingOfTotal*total {
+			probs[a] = x
+		} else {
+			total -= x
+		}
 	}
-	if probs[best] == 1 { // the rest is below rounding
+	if probs[best] >= total {
 		return
+	}
+	for a := range probs {
+		probs[a] /= total
 	}
 	if st.Mixed == nil {
 		st.Mixed = make(map[int32][]float64)
 	}
 	st.Mixed[int32(s)] = probs
 }
+
+// roundingOfTotal is the share of a total that adding a few masses up may cost.
+const roundingOfTotal = 0x4p-53
 
 // Actions hold one action for each state, in bytes or bits where that suffices.
 type Actions struct {
