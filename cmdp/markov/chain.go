@@ -23,23 +23,23 @@ const unit = 0x1p-53
 // state's way to itself has no entry: it cancels, so that staying for very long costs no precision.
 // Rows are added in the order of their numbers, after a Reset. Memory serves the next system.
 type Chain struct {
-	first       []int32 // of each row, where its entries begin in next and prob, and the end
-	mid         []int32 // of each row, where the entries for higher numbers begin
-	next        []int32
-	prob        []float64
-	leak        []float64
-	diag        []float64 // leak + Σ prob
-	factors     factors   // nil as long as the system is not eliminated
-	elimination elimination
-	band        band
-	feedback    feedback
-	iterative   bool // elimination was given up
-	visited     []bool
-	position    []int32   // of each state, its number in a set
-	inverse     []float64 // 1 / diag, for sweeps
-	scratch     [7][]float64
-	cache       rowCache // of sweeps in place
-	progress    Progress
+	first     []int32 // of each row, where its entries begin in next and prob, and the end
+	mid       []int32 // of each row, where the entries for higher numbers begin
+	next      []int32
+	prob      []float64
+	leak      []float64
+	diag      []float64 // leak + Σ prob
+	factors   factors   // nil as long as the system is not eliminated
+	blocks    blockForm
+	band      band
+	feedback  feedback
+	iterative bool // elimination was given up
+	visited   []bool
+	position  []int32   // of each state, its number in a set
+	inverse   []float64 // 1 / diag, for sweeps
+	scratch   [7][]float64
+	cache     rowCache // of sweeps in place
+	progress  Progress
 }
 
 // Reset makes the chain empty.
@@ -107,15 +107,15 @@ func (y *Chain) eliminated(ctx context.Context) bool {
 		case y.feedback.factorize(ctx, y, threshold.Heads):
 			y.factors = &y.feedback
 		case y.States() <= threshold.Eliminated:
-			y.factors = y.elimination.factorize(ctx, y, math.MaxInt)
+			y.factors = y.blocks.factorize(ctx, y, math.Inf(1), math.Inf(1))
 		case y.band.factorize(ctx, y):
 			y.factors = &y.band
-		case 2*len(y.next) <= 5*y.States(): // else it fills up, as a rule
-			y.factors = y.elimination.factorize(ctx, y, 3*len(y.next))
+		default: // blocks with more entries fill up, as a rule
+			y.factors = y.blocks.factorize(ctx, y, 3, 2.5)
 		}
 		y.iterative = y.factors == nil
 		if y.iterative {
-			y.elimination = elimination{} // which may be large
+			y.blocks = blockForm{} // which may be large
 		}
 	}
 	return y.factors != nil
@@ -131,7 +131,7 @@ func (y *Chain) Solve(ctx context.Context, x, right []float64, transposed bool, 
 	}
 	err := y.iterativeRefinement(ctx, x, right, transposed, rest)
 	if errors.Is(err, ErrSingular) { // what mixes that slowly is eliminated even if it fills up
-		y.factors = y.elimination.factorize(ctx, y, 40*len(y.next))
+		y.factors = y.blocks.factorize(ctx, y, 40, math.Inf(1))
 		if y.factors != nil {
 			y.factors.solve(x, right, transposed)
 			return nil

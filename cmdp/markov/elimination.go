@@ -19,11 +19,10 @@ type factors interface {
 // its predecessors lead on to its successors. Nothing is subtracted, so that every number has nearly the full
 // precision, however long the chain may stay in the component.
 type triangularFactors struct {
-	order []int32   // states as they were eliminated
-	out   []float64 // of each state, what leaves it at that time
+	order []int32   // states as they were eliminated, chain after chain
+	out   []float64 // of each state, in the order of their numbers, what leaves it at that time
 	lower sparse    // of each in turn, the later predecessors, with their share of it
 	upper sparse    // of each in turn, the later successors, with the probability
-	y     []float64
 }
 
 // sparse holds lists of numbered entries, one after the other.
@@ -41,33 +40,39 @@ func (p *sparse) add(at int32, x float64) { p.at, p.x = append(p.at, at), append
 
 func (p *sparse) end() { p.first = append(p.first, int32(len(p.at))) }
 
-// solve goes through the states as they were eliminated, and back. Transposed, lower and upper factors change places.
-func (f *triangularFactors) solve(x, right []float64, transposed bool) {
-	y, first, second := f.y, &f.lower, &f.upper
+// reset forgets all factors.
+func (f *triangularFactors) reset() {
+	f.order, f.out = f.order[:0], f.out[:0]
+	f.lower.reset()
+	f.upper.reset()
+}
+
+// solve replaces the right-hand side y of a chain, whose factors begin at from, by the solution. It goes through the
+// states as they were eliminated, and back. Transposed, lower and upper factors change places.
+func (f *triangularFactors) solve(from int, y []float64, transposed bool) {
+	first, second, out := &f.lower, &f.upper, f.out[from:]
 	if transposed {
 		first, second = second, first
 	}
-	copy(y, right)
-	for i, s := range f.order {
+	order := f.order[from:][:len(y)]
+	for i, s := range order {
 		if transposed {
-			y[s] /= f.out[s]
+			y[s] /= out[s]
 		}
-		at, factor := first.list(i)
+		at, factor := first.list(from + i)
 		for j, n := range at {
 			y[n] += float64(factor[j] * y[s])
 		}
 	}
-	for i := len(f.order) - 1; i >= 0; i-- {
-		s := f.order[i]
-		at, factor := second.list(i)
+	for i, s := range slices.Backward(order) {
+		at, factor := second.list(from + i)
 		for j, n := range at {
 			y[s] += float64(factor[j] * y[n])
 		}
 		if !transposed {
-			y[s] /= f.out[s]
+			y[s] /= out[s]
 		}
 	}
-	copy(x, y)
 }
 
 // An elimination is under way, or done: its memory serves the next one.
@@ -78,6 +83,7 @@ type elimination struct {
 	gone     []bool
 	position []int32 // of each state, its entry in the row at hand, from 1
 	queue    degreeQueue
+	out      []float64 // of the chain at hand, see triangularFactors
 	f        triangularFactors
 }
 
@@ -145,17 +151,16 @@ func grown[T any](x []T, n int) []T {
 func (e *elimination) start(n int) {
 	e.rows.part, e.into.part = resized(e.rows.part, n), resized(e.into.part, n)
 	e.gone, e.position = resized(e.gone, n), resized(e.position, n)
-	f := &e.f
-	f.order, f.out, f.y = f.order[:0], resized(f.out, n), resized(f.y, n)
-	f.lower.reset()
-	f.upper.reset()
+	from := len(e.f.out)
+	e.f.out = slices.Grow(e.f.out, n)[:from+n]
+	e.out = e.f.out[from:]
 }
 
 func (p *sparse) reset() { p.first, p.at, p.x = append(p.first[:0], 0), p.at[:0], p.x[:0] }
 
-// factorize returns nil if there would be more than most entries, or if the chain has
-// a part that it does not leave, or if ctx ends. The factors are good until the next elimination.
-func (e *elimination) factorize(ctx context.Context, y *Chain, most int) factors {
+// factorize adds the factors of a chain, and reports false if there would be more than most entries in all, if
+// the chain has a part that it does not leave, or if ctx ends.
+func (e *elimination) factorize(ctx context.Context, y *Chain, most float64) bool {
 	n := y.States()
 	e.start(n)
 	e.leak = append(e.leak[:0], y.leak...)
@@ -166,20 +171,17 @@ func (e *elimination) factorize(ctx context.Context, y *Chain, most int) factors
 		// The others have at least as many neighbours, and as a rule more and more.
 		filled := float64(len(e.f.upper.at) + len(e.f.lower.at))
 		ahead := 2 * math.Sqrt(float64(e.queue.key[s])) * float64(int32(n)-i)
-		if filled+ahead > float64(most) {
-			return nil
-		}
-		if !e.eliminate(s) {
-			return nil
+		if filled+ahead > most || !e.eliminate(s) {
+			return false
 		}
 		if i%checkEvery == checkEvery-1 {
 			if ctx.Err() != nil {
-				return nil
+				return false
 			}
 			y.progress.At("eliminating states", float64(i)/float64(n), n)
 		}
 	}
-	return &e.f
+	return true
 }
 
 // checkEvery is after how many states an elimination looks whether it is to go on. The last ones may
@@ -241,7 +243,7 @@ func (e *elimination) eliminate(s int32) bool {
 	if !(out > 0) {
 		return false
 	}
-	e.gone[s], e.f.out[s] = true, out
+	e.gone[s], e.out[s] = true, out
 	e.f.order = append(e.f.order, s)
 	e.f.upper.at, e.f.upper.x = append(e.f.upper.at, at...), append(e.f.upper.x, x...)
 	e.f.upper.end()
@@ -311,7 +313,7 @@ const none = -1
 // start makes a queue of states with the given degrees; among equals the first ones come first.
 func (q *degreeQueue) start(states int, degree func(s int32) int) {
 	q.key, q.next, q.last = grown(q.key, states), grown(q.next, states), grown(q.last, states)
-	q.head = grown(q.head, listOf(math.MaxInt)+1)
+	q.head = grown(q.head, listOf(states*states)+1)
 	for i := range q.head {
 		q.head[i] = none
 	}

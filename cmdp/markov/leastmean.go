@@ -466,7 +466,8 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32, mean f
 	for _, s := range states {
 		p.stale[s] = true
 	}
-	for n := range p.sweeps {
+	// To look for the states that are to be swept again costs some too.
+	for n, left := 0, p.sweeps*len(states); left > 0; n, left = n+1, left-len(states)/16-1 {
 		changed := false
 		for j := range states {
 			if n%2 == 1 {
@@ -477,6 +478,7 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32, mean f
 				continue
 			}
 			p.stale[s] = false
+			left--
 			if best := p.improveState(s, mean, slack); best >= 0 {
 				changed, found = true, found || best != choices[j]
 				choices[j] = best

@@ -1,0 +1,224 @@
+package markov
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// A blockForm holds the factors of a chain in block triangular form (Duff and Reid 1978; Davis and Palamadai Natarajan
+// 2010). The strongly connected components are its blocks, each of which leads to itself and to those before it. They
+// are eliminated one by one: what leads from one to another does not fill up, and a state on no cycle is one division.
+type blockForm struct {
+	chain       *Chain
+	order       []int32 // the states, block after block
+	first       []int32 // of each block, where its states begin in order, and the end
+	place       []int32 // of each state, where it is in order
+	low         []int32 // of each state while they are put in order, see search
+	entry       []int32
+	path, stack []int32
+	within      *Chain // of the block at hand, its states numbered from 0
+	elimination elimination
+	v           []float64 // of the states of a block
+}
+
+// search finds the blocks, by the strongly connected components of Tarjan (1972), without recursion.
+func (f *blockForm) search(y *Chain) {
+	const done = -1 // low is 0 of states not yet met, then the earliest state on the stack that is known to be reached
+	n, clock := y.States(), int32(0)
+	f.chain, f.order, f.first = y, f.order[:0], append(f.first[:0], 0)
+	f.place, f.low, f.entry = resized(f.place, n), resized(f.low, n), grown(f.entry, n)
+	enter := func(s int32) {
+		clock++
+		f.place[s], f.low[s], f.entry[s] = clock, clock, y.first[s]
+		f.path, f.stack = append(f.path, s), append(f.stack, s)
+	}
+	for root := int32(n) - 1; root >= 0; root-- {
+		if f.low[root] != 0 {
+			continue
+		}
+		enter(root)
+		for len(f.path) > 0 {
+			s := f.path[len(f.path)-1]
+			if e := f.entry[s]; e < y.first[s+1] {
+				f.entry[s]++
+				if to := y.next[e]; f.low[to] == 0 {
+					enter(to)
+				} else if f.low[to] != done {
+					f.low[s] = min(f.low[s], f.low[to])
+				}
+				continue
+			}
+			f.path = f.path[:len(f.path)-1]
+			if f.low[s] < f.place[s] {
+				up := f.path[len(f.path)-1]
+				f.low[up] = min(f.low[up], f.low[s])
+				continue
+			}
+			at := len(f.stack) - 1
+			for f.stack[at] != s {
+				at--
+			}
+			f.endBlock(f.stack[at:])
+			for _, t := range f.stack[at:] {
+				f.low[t] = done
+			}
+			f.stack = f.stack[:at]
+		}
+	}
+}
+
+// endBlock makes states the next block, in the order of their numbers.
+func (f *blockForm) endBlock(states []int32) {
+	slices.Sort(states)
+	for _, s := range states {
+		f.place[s] = int32(len(f.order))
+		f.order = append(f.order, s)
+	}
+	f.first = append(f.first, int32(len(f.order)))
+}
+
+// block returns the states of a block.
+func (f *blockForm) block(i int) []int32 { return f.order[f.first[i]:f.first[i+1]] }
+
+// factorize returns nil if the factors of the blocks would have more than fill entries for each one that the blocks
+// have, if these have more than dense entries for each of their states, if the chain has a part that it does not leave,
+// and if ctx ends. The factors are good as long as the chain stays as it is.
+func (f *blockForm) factorize(ctx context.Context, y *Chain, fill, dense float64) factors {
+	f.search(y)
+	states, entries := f.size()
+	if float64(entries) > dense*float64(states) {
+		return nil
+	}
+	most := math.Inf(1)
+	if !math.IsInf(fill, 1) {
+		most = fill * float64(entries)
+	}
+	if f.within == nil {
+		f.within = new(Chain)
+	}
+	f.within.progress = y.progress
+	f.elimination.f.reset()
+	for i := range len(f.first) - 1 {
+		switch block := f.block(i); {
+		case len(block) == 1 && !(y.diag[block[0]] > 0):
+			return nil
+		case len(block) > 1:
+			f.load(i)
+			if !f.elimination.factorize(ctx, f.within, most) {
+				return nil
+			}
+		}
+	}
+	return f
+}
+
+// size returns how many states blocks of several states have, and how many entries.
+func (f *blockForm) size() (states, entries int) {
+	y := f.chain
+	for i := range len(f.first) - 1 {
+		block := f.block(i)
+		if len(block) == 1 {
+			continue
+		}
+		states += len(block)
+		for _, s := range block {
+			for _, to := range y.next[y.first[s]:y.first[s+1]] {
+				if f.place[to] >= f.first[i] {
+					entries++
+				}
+			}
+		}
+	}
+	return states, entries
+}
+
+// load makes the chain of a block, which leaks to the blocks before it.
+func (f *blockForm) load(i int) {
+	y, w, begin := f.chain, f.within, f.first[i]
+	w.Reset()
+	for _, s := range f.block(i) {
+		leak := y.leak[s]
+		for e := y.first[s]; e < y.first[s+1]; e++ {
+			if at := f.place[y.next[e]]; at < begin {
+				leak += y.prob[e]
+			} else {
+				w.Add(at-begin, y.prob[e])
+			}
+		}
+		w.EndRow(leak)
+	}
+}
+
+// solve goes through the blocks, from the first to the last or, transposed, back.
+func (f *blockForm) solve(x, right []float64, transposed bool) {
+	blocks, from := len(f.first)-1, 0
+	if !transposed {
+		for i := range blocks {
+			from += f.solveBlock(i, from, x, right)
+		}
+		return
+	}
+	copy(x, right)
+	from = len(f.elimination.f.order)
+	for i := blocks - 1; i >= 0; i-- {
+		from -= f.solveBlockTransposed(i, from, x)
+	}
+}
+
+// solveBlock finds the values in a block, whose factors begin at from unless it is one state. It returns how many
+// factors that were.
+func (f *blockForm) solveBlock(i, from int, x, right []float64) int {
+	y, block, begin := f.chain, f.block(i), f.first[i]
+	f.v = grown(f.v, len(block))
+	for j, s := range block {
+		sum := right[s]
+		next := y.next[y.first[s]:y.first[s+1]]
+		prob := y.prob[y.first[s]:][:len(next)]
+		for e, to := range next {
+			if f.place[to] < begin {
+				sum += float64(prob[e] * x[to])
+			}
+		}
+		f.v[j] = sum
+	}
+	if len(block) == 1 {
+		x[block[0]] = f.v[0] / y.diag[block[0]]
+		return 0
+	}
+	f.elimination.f.solve(from, f.v, false)
+	for j, s := range block {
+		x[s] = f.v[j]
+	}
+	return len(block)
+}
+
+// solveBlockTransposed finds the visits in a block from its arrivals, and adds what they bring to other blocks. Its
+// factors end at end, see solveBlock.
+func (f *blockForm) solveBlockTransposed(i, end int, x []float64) int {
+	y, block, begin, used := f.chain, f.block(i), f.first[i], 0
+	if len(block) == 1 {
+		x[block[0]] /= y.diag[block[0]]
+	} else {
+		used = len(block)
+		f.v = f.v[:0]
+		for _, s := range block {
+			f.v = append(f.v, x[s])
+		}
+		f.elimination.f.solve(end-used, f.v, true)
+		for j, s := range block {
+			x[s] = f.v[j]
+		}
+	}
+	for _, s := range block {
+		visits := x[s]
+		next := y.next[y.first[s]:y.first[s+1]]
+		prob := y.prob[y.first[s]:][:len(next)]
+		for e, to := range next {
+			if f.place[to] < begin {
+				x[to] += float64(prob[e] * visits)
+			}
+		}
+	}
+	return used
+}
