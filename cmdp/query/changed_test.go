@@ -31,7 +31,7 @@ func (l askedLimit) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{return: %s", l.of)
 	if l.below {
-		fmt.Fprintf(&b, ", at_least: %g", l.least)
+		fmt.Fprintf(&b, ", at_least: %v", l.least)
 	}
 	if l.above {
 		fmt.Fprintf(&b, ", at_most: %g", l.most)
@@ -176,6 +176,10 @@ func drawLimits(rng *rand.Rand) (list []askedLimit) {
 			l.least, l.most, l.level = thousandths(0.5, 2.2), thousandths(3.2, 6), []float64{0.25, 0.5}[rng.IntN(2)]
 		}
 		list = append(list, l)
+		if kind == "mean" && rng.IntN(4) == 0 { // one that is written alike with six digits
+			l.least, l.most = l.least+4e-6, l.most+4e-6
+			list = append(list, l)
+		}
 	}
 	return list
 }
@@ -398,6 +402,10 @@ func checkKept(t *testing.T, said string, q *Query, b Bound) {
 		if seen[l.Name] {
 			t.Errorf("%s: two limits are called %s", said, l.Name)
 		}
+		after, of := strings.CutPrefix(l.Name, l.Return+" "+problem.Relation(l.AtLeast)+" ")
+		if !of || !strings.HasPrefix(after, short6(l.Bound)) && !strings.HasPrefix(after, short(l.Bound)) {
+			t.Errorf("%s: a limit of %g on %s is called %s", said, l.Bound, l.Return, l.Name)
+		}
 		seen[l.Name] = true
 	}
 	clear(seen)
@@ -453,16 +461,18 @@ func checkDraw(t *testing.T, plays []map[float64]float64, said string, q *Query,
 // can be.
 func checkGoals(t *testing.T, plays []map[float64]float64, said string, q *Query, list []askedLimit) {
 	t.Helper()
-	for _, s := range sides(list, thresholdsOf(q)) {
-		if s.kind != "chance" {
+	all := split(list)
+	for i, s := range sides(list, thresholdsOf(q)) {
+		if s.kind != "chance" && s.kind != "always" {
 			continue
 		}
+		s.name = all[i].bounded()
 		sign := 1.0
 		if s.atLeast { // f is the chance of less
 			sign = -1
 		}
 		none := []Bound{{s.name, side(s.atLeast), math.Inf(1)}}
-		others := slices.DeleteFunc(split(list), func(l askedLimit) bool {
+		others := slices.DeleteFunc(slices.Clone(all), func(l askedLimit) bool {
 			return (l.kind == "chance" || l.kind == "always") && l.bounded() == s.name
 		})
 		for _, c := range []Change{{Minimize: s.name, Bounds: none}, {Maximize: s.name, Bounds: none}} {

@@ -106,6 +106,9 @@ func TestEndsOfCurves(t *testing.T) {
 			}
 			return least
 		}
+		if i := slices.IndexFunc(f.Points, func(p FrontPoint) bool { return !p.Vertex }); i >= 0 {
+			t.Errorf("trial %d: %v is listed and no vertex", trial, f.Points[i].Objectives)
+		}
 		for i, part := range f.Parts {
 			var listed []exact.FrontPoint
 			for _, p := range f.Points {

@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -276,4 +277,164 @@ func TestEpisodesWithoutChance(t *testing.T) {
 			}
 		}
 	}
+}
+
+// inAnotherOrder has the states, the returns and the rows of a problem in another order.
+func inAnotherOrder(rng *rand.Rand, text string) string {
+	head, rows, _ := strings.Cut(text, "transitions:\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(rows, "\n"), "\n")
+	lines[len(lines)-1] += "\n"
+	rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	head = strings.Replace(head, "states: [a, b, c]", "states: [c, a, b]", 1)
+	head = strings.Replace(head, "gain: {}, cost: {},", "cost: {}, gain: {},", 1)
+	return head + "transitions:\n" + strings.Join(lines, "")
+}
+
+// TestOrderDoesNotMatter: with states, returns and choices in another order a problem has the same box, limits, optimum
+// and trade-off, with every kind of time and limits of every kind; and so has its own model as an ordinary problem.
+func TestOrderDoesNotMatter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 57))
+	seen := make(map[string]int)
+	for trial := range 80 {
+		time := []string{"horizon: 3", "discount: 0.75", "discount: 1", "criterion: average", "discount: 1"}[trial%5]
+		more := "twice: {}"
+		switch trial % 5 {
+		case 0:
+			more = "much: {exceeds: {return: gain, limit: 1}}, soon: {reach: c, within: 2}"
+		case 4:
+			more = "mean: {criterion: average}"
+		}
+		bound := func(most float64) float64 { return math.Round(1000*most*(2*rng.Float64()-1)) / 1000 }
+		limits := []string{fmt.Sprintf("{return: cost, at_most: %g}", bound(1)),
+			fmt.Sprintf("{return: gain, at_least: %g}", bound(1))}
+		if trial%5 == 0 {
+			limits = append(limits, fmt.Sprintf("{return: cost, at_most: %g, probability: 0.75}", bound(1)),
+				fmt.Sprintf("{return: much, at_most: %g}", max(0.1, bound(1))),
+				fmt.Sprintf("{return: gain, at_least: %g, always: true}", bound(1)-1))
+		}
+		rng.Shuffle(len(limits), func(i, j int) { limits[i], limits[j] = limits[j], limits[i] })
+		rows := drawRows(rng, trial%5 == 2 || trial%5 == 4)
+		if trial%5 == 4 {
+			rows = strings.ReplaceAll(rows, ", cost: ", ", mean: -1.5, cost: ")
+		}
+		text := "format: cmdp/1\n" + time + "\nreturns: {gain: {}, cost: {}, " + more + "}\ngoal: {" +
+			[]string{"maximize: gain", "minimize: cost"}[rng.IntN(2)] + "}\nconstraints: [" +
+			strings.Join(limits[:rng.IntN(len(limits)+1)], ", ") + "]\n" + rows
+		first := ordered(t, text)
+		second := ordered(t, inAnotherOrder(rng, text))
+		if first != second {
+			t.Errorf("trial %d:\n%s\nin another order:\n%s\n%s", trial, first, second, text)
+		}
+		q, err := New(t.Context(), mustParse(t, text), Options{})
+		if err != nil {
+			continue
+		}
+		own, r := planned(t, q.Ordinary(q.Model), Options{})
+		want := solved(t, q)
+		seen[fmt.Sprint(want.Status, q.Remembers())]++
+		if r.Status != want.Status || len(own.Limits) != len(q.Task.Constraints) ||
+			want.Status == exact.Optimal && math.Abs(r.Objective-want.Objective) > 1e-6 {
+			t.Errorf("trial %d: %v %g with the limits %d of its own model: want %v %g\n%s", trial, r.Status, r.Objective,
+				len(own.Limits), want.Status, want.Objective, text)
+		}
+	}
+	if len(seen) < 4 {
+		t.Errorf("seen %v", seen)
+	}
+}
+
+// ordered is what a query says in words that do not depend on the order of its returns: besides its limits and optimum,
+// the box and a trade-off.
+func ordered(t *testing.T, text string) string {
+	t.Helper()
+	q, err := New(t.Context(), mustParse(t, text), Options{})
+	if err != nil {
+		return said(t, q, err)
+	}
+	var lines []string
+	for i, name := range q.Returns {
+		lines = append(lines, fmt.Sprintf("%s from %.6f to %.6f", name, q.Task.Box.Lower()[i]+0, q.Task.Box.Upper()[i]+0))
+	}
+	slices.Sort(lines)
+	f, err := q.Front(t.Context(), []Objective{{"gain", true}, {"cost", false}}, exact.FrontOptions{})
+	if err != nil {
+		return strings.Join(lines, "\n") + "\n" + said(t, q, nil) + err.Error()
+	}
+	lines = append(lines, fmt.Sprint(f.Status))
+	for _, w := range [][2]float64{{1, 0}, {0, 1}, {1, 1}, {1, 3}} {
+		lines = append(lines, fmt.Sprintf("%.3f in direction %v", f.least(w)+0, w))
+	}
+	return strings.Join(lines, "\n") + "\n" + said(t, q, nil)
+}
+
+// TestPricesOfSweeps: where a value that is swept is moved a little to either side with the same effect, its price is
+// that effect, for means, chances, worst episodes and the steps of a fleet, and beside another value that is swept.
+func TestPricesOfSweeps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 58))
+	const by = 1e-5
+	priced := make(map[string]int)
+	for trial := range 150 {
+		kind := []string{"mean", "chance", "worst", "fleet", "fleet"}[trial%5]
+		q := sweptProblem(t, rng, kind)
+		names := []string{"cost", map[string]string{"mean": "much", "chance": "P(cost > 0.5)",
+			"worst": "mean of the worst 25% of cost", "fleet": "much"}[kind]}
+		if kind == "fleet" {
+			names[0] = "cost at each step"
+		}
+		rng.Shuffle(2, func(i, j int) { names[i], names[j] = names[j], names[i] })
+		var spans []Span
+		free, err := q.Solve(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			x := 2 * rng.Float64()
+			if i := slices.Index(q.Returns, name); i >= 0 {
+				x = free.Returns[i] * (0.5 + 0.25*x)
+			}
+			spans = append(spans, Span{name, AtMost, []float64{x, x + by, x - by}})
+		}
+		var plans []*Swept
+		for one, err := range q.Sweep(t.Context(), spans, exact.Options{Gap: 1e-9}) {
+			if err != nil || one.Result.Status != exact.Optimal {
+				break
+			}
+			plans = append(plans, one)
+		}
+		if len(plans) < 9 {
+			continue
+		}
+		objective := func(n int) float64 { return -plans[n].Result.Objective }
+		for i, places := range [][2]int{{3, 6}, {1, 2}} {
+			gain, loss := (objective(places[0])-objective(0))/by, (objective(0)-objective(places[1]))/by
+			if math.Abs(gain-loss) > 1e-3 {
+				continue
+			}
+			if gain > 1e-3 {
+				priced[kind+" "+names[i]]++
+			}
+			if math.Abs(plans[0].Prices[i]-gain) > 2e-3 {
+				t.Errorf("trial %d: %s at %g has the price %g: want %g", trial, names[i], plans[0].Values[i],
+					plans[0].Prices[i], gain)
+			}
+		}
+	}
+	if len(priced) < 8 || slices.Min(slices.Collect(maps.Values(priced))) < 3 {
+		t.Errorf("prices above 0: %v", priced)
+	}
+}
+
+// sweptProblem draws a problem whose cost and what it exceeds can be swept, with a limit of a kind; of a fleet those of
+// each step.
+func sweptProblem(t *testing.T, rng *rand.Rand, kind string) *Query {
+	t.Helper()
+	rows := "horizon: 3\nreturns: {gain: {}, cost: {}, much: {exceeds: {return: cost, limit: 0.5}}}\n" + drawRows(rng, false)
+	limit := map[string]string{"mean": "{return: much, at_most: 1}", "chance": "{return: cost, at_most: 0.5, probability: 0.2}",
+		"worst": "{return: cost, at_most: 2, cvar: 0.25}", "fleet": "{return: cost, each_step: true, at_most: 9}"}[kind]
+	text := "format: cmdp/1\ngoal: {maximize: gain}\nconstraints: [" + limit + "]\n"
+	if kind != "fleet" {
+		return parsed(t, text+rows)
+	}
+	return parsed(t, text+"horizon: 3\nreturns: [gain, cost, much]\nfleet:\n  - name: all\n    count: 2\n    model:\n      "+
+		strings.ReplaceAll(rows, "\n", "\n      "))
 }

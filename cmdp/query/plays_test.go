@@ -10,6 +10,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // TestUntilByHand asks each kind of reaching by itself of a chain that nobody controls: a stays with 1/4, goes
@@ -323,6 +325,27 @@ transitions:
 		}
 		if math.Abs(s.Mean[0]-want) > 2.6*s.Half(0)+1e-5 {
 			t.Errorf("%d: %g ± %g in the mean: want %g", i, s.Mean[0], s.Half(0), want)
+		}
+	}
+}
+
+// TestIntervalsOfFewEpisodes: the mean of a few episodes, and half of its 95% interval, are those of a sample by
+// Student's table.
+func TestIntervalsOfFewEpisodes(t *testing.T) {
+	q := parsed(t, fmt.Sprintf(walk, "[gain]", ""))
+	for k, quantile := range []float64{12.7062, 4.3027, 3.1824, 2.7764} {
+		s := NewSimulation(q, []Drawn{{1, cmdp.Deterministic{{1}, {1}}}}, 5, 2)
+		var totals []float64
+		for range k + 2 {
+			if err := s.Play(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			totals = append(totals, s.Total[0])
+		}
+		mean, sd := stat.MeanStdDev(totals, nil)
+		want := quantile * sd / math.Sqrt(float64(len(totals)))
+		if sd == 0 || math.Abs(s.Mean[0]-mean) > 1e-12 || math.Abs(s.Half(0)-want) > 1e-4*want {
+			t.Errorf("%v: %g ± %g: want %g ± %g", totals, s.Mean[0], s.Half(0), mean, want)
 		}
 	}
 }
