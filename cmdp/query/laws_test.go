@@ -428,13 +428,16 @@ func TestPricesOfSweeps(t *testing.T) {
 // each step.
 func sweptProblem(t *testing.T, rng *rand.Rand, kind string) *Query {
 	t.Helper()
-	rows := "horizon: 3\nreturns: {gain: {}, cost: {}, much: {exceeds: {return: cost, limit: 0.5}}}\n" + drawRows(rng, false)
-	limit := map[string]string{"mean": "{return: much, at_most: 1}", "chance": "{return: cost, at_most: 0.5, probability: 0.2}",
-		"worst": "{return: cost, at_most: 2, cvar: 0.25}", "fleet": "{return: cost, each_step: true, at_most: 9}"}[kind]
+	rows := "horizon: 3\nreturns: {gain: {}, cost: {}, much: {exceeds: {return: cost, limit: 0.5}}}\n" +
+		drawRows(rng, false)
+	limit := map[string]string{"mean": "{return: much, at_most: 1}",
+		"chance": "{return: cost, at_most: 0.5, probability: 0.2}",
+		"worst":  "{return: cost, at_most: 2, cvar: 0.25}",
+		"fleet":  "{return: cost, each_step: true, at_most: 9}"}[kind]
 	text := "format: cmdp/1\ngoal: {maximize: gain}\nconstraints: [" + limit + "]\n"
 	if kind != "fleet" {
 		return parsed(t, text+rows)
 	}
-	return parsed(t, text+"horizon: 3\nreturns: [gain, cost, much]\nfleet:\n  - name: all\n    count: 2\n    model:\n      "+
-		strings.ReplaceAll(rows, "\n", "\n      "))
+	return parsed(t, text+"horizon: 3\nreturns: [gain, cost, much]\nfleet:\n  - name: all\n    count: 2\n    model:\n"+
+		"      "+strings.ReplaceAll(rows, "\n", "\n      "))
 }
