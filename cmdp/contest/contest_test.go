@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
@@ -107,10 +109,10 @@ func results(t *testing.T, c *Contest, keeper Keeper) string {
 	return string(text)
 }
 
-// TestStoppedRunsGoOn stops runs at an episode that has a record, and at one that has none.
-// What is gone on with has the results of what was never stopped.
+// TestStoppedRunsGoOn stops runs of either learner at an episode that has a record, and at one that has none, between
+// two savings or at one. What is gone on with has the results of what was never stopped, and begins where it was.
 func TestStoppedRunsGoOn(t *testing.T) {
-	for _, measured := range []bool{true, false} {
+	for n, measured := range []bool{true, false, true, false} {
 		for _, at := range []int{8, 13} {
 			settings := Defaults()
 			settings.Algorithms, settings.Episodes, settings.Seeds, settings.Slater = []string{"moma", "optdual"}, 30,
@@ -134,7 +136,16 @@ func TestStoppedRunsGoOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, stop := context.WithCancel(t.Context())
-			err = Play(ctx, c.Trials(), PlayOptions{Parallel: 1, Keeper: keepAt{file, at, stop}})
+			last := settings.Algorithms[n/2]
+			how := PlayOptions{Parallel: 1, Keeper: keepAt{file, last, at, stop}}
+			if at == 8 { // while nothing is saved on the way
+				how = PlayOptions{Parallel: 1, Keeper: file, Every: time.Hour, Recorded: func(r *Run) {
+					if r.Entrant.Name == last && r.Runner.Episodes() >= at {
+						stop()
+					}
+				}}
+			}
+			err = Play(ctx, c.Trials(), how)
 			if stop(); !errors.Is(err, context.Canceled) {
 				t.Fatalf("stopped: %v", err)
 			}
@@ -149,6 +160,14 @@ func TestStoppedRunsGoOn(t *testing.T) {
 			if err := file.Adopt(from, path); err != nil {
 				t.Fatal(err)
 			}
+			stopped := &Trial{Contest: c, Entrant: c.Entrants[n/2]}
+			if err := stopped.Begin(); err != nil {
+				t.Fatal(err)
+			}
+			if err := file.Restore(stopped.Run); err != nil || stopped.Run.Runner.Episodes() < at {
+				t.Errorf("%s was stopped after %d episodes, and goes on after %d, error %v", last, at,
+					stopped.Run.Runner.Episodes(), err)
+			}
 			if got := results(t, c, file); got != want {
 				t.Errorf("measured %v, stopped after %d episodes: %s\nwant %s", measured, at, got, want)
 			}
@@ -156,15 +175,16 @@ func TestStoppedRunsGoOn(t *testing.T) {
 	}
 }
 
-// keepAt is a keeper that stops everything once a run has played so many episodes.
+// keepAt is a keeper that stops everything once a run of a learner has played so many episodes.
 type keepAt struct {
 	*CheckpointFile
+	of   string
 	at   int
 	stop func()
 }
 
 func (k keepAt) Keep(r *Run) error {
-	if r.Runner.Episodes() >= k.at {
+	if r.Entrant.Name == k.of && r.Runner.Episodes() >= k.at {
 		k.stop()
 	}
 	return k.CheckpointFile.Keep(r)
@@ -188,15 +208,28 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsAreListed: what a suite file can say is on the list that flags are made of, under the same name.
+// TestSettingsAreListed: what a suite file can say is on the list that flags are made of, under the same name and with
+// its own value.
 func TestSettingsAreListed(t *testing.T) {
-	var listed []string
-	for _, s := range new(Settings).List() {
-		listed = append(listed, s.Name)
+	var settings Settings
+	listed := make(map[string]any)
+	for _, s := range settings.List() {
+		listed[s.Name] = s.Value
 	}
-	for f := range reflect.TypeFor[Settings]().Fields() {
-		if name := f.Tag.Get("yaml"); name != "-" && name != "steps" && !slices.Contains(listed, name) {
-			t.Errorf("%s is not on the list", name)
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+		name := f.Tag.Get("yaml")
+		if name == "-" {
+			name = f.Tag.Get("json")
+			name, _, _ = strings.Cut(name, ",")
+		}
+		if own := reflect.ValueOf(&settings).Elem().Field(i).Addr().Interface(); name != "steps" && listed[name] != own {
+			t.Errorf("%s is not on the list, or with the value of another one", name)
+		}
+	}
+	for seeds, good := range map[int]bool{0: false, 1: true, 1_000_000: true, 1_000_001: false} {
+		s := Defaults()
+		if s.Seeds = seeds; (s.Check() == nil) != good {
+			t.Errorf("%d seeds: %v", seeds, s.Check())
 		}
 	}
 }
@@ -383,6 +416,12 @@ func TestRegretAgainstTheValue(t *testing.T) {
 	for _, r := range c.Entrants[0].Results {
 		if got, want := r.Metrics["regret"], r.Average[0]-1; math.Abs(got-want) > 1e-9 {
 			t.Errorf("seed %d: regret %g: want %g", r.Seed, got, want)
+		}
+		for key, x := range r.Metrics { // of what is not known there is no number
+			work := key == SecondsKey || key == "planner_calls" || strings.HasSuffix(key, "programs")
+			if known := key == "regret" || key == "realized_weak_regret" || work; math.IsNaN(x) == known {
+				t.Errorf("%s is %g", key, x)
+			}
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestMeansOfEndlessRuns(t *testing.T) {
 		}
 		r := &Run{Trial: &Trial{Contest: &Contest{Task: q.Task, shape: endless.Shape()}}}
 		v := []float64{rng.Float64(), 2 * rng.Float64(), 2 * rng.Float64()}
-		m := baseline.Metrics{Episodes: 1 + rng.IntN(100), Average: v}
+		m := baseline.Metrics{Episodes: 1 + rng.IntN(100), Average: v, Violation: q.Task.Violation(v)}
 		r.measureMean(&m, -1.5)
 		regret, excess, steps := 1.5-v[0], max(0, v[1]-most, most/2-v[1], least-v[2]), float64(m.Episodes)
 		for name, pair := range map[string][2]float64{"regret": {m.Regret, regret},
@@ -209,5 +209,186 @@ func TestFindingsAreKept(t *testing.T) {
 		if _, feasible, err := trial.Run.BestEstimate(t.Context()); err != nil || feasible != kept {
 			t.Errorf("the best estimate has a cost of %d: %v, %v: want %v", least, feasible, err, kept)
 		}
+	}
+}
+
+// brief is a contest of learners for a few episodes on a problem of two rooms, with changed settings.
+func brief(t *testing.T, opts Options, change func(*Settings)) *Contest {
+	t.Helper()
+	settings := Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 20, 2
+	change(&settings)
+	p := parsed(t, "name: rooms\nhorizon: 2\nstates: 2\nstart: 0\nreturns: [gain, cost]\ngoal: {maximize: gain}\n"+
+		"constraints: [{return: cost, at_most: 1}]\ntransitions:\n  - {state: 0, action: go, next: {0: 0.5, 1: 0.5}, "+
+		"returns: [1, 1]}\n  - {state: 0, action: rest, next: {0: 1}, returns: [0.25, 0]}\n  - {state: 1, action: on, next: "+
+		"{0: 0.75, 1: 0.25}, returns: [2, 1.5]}\n")
+	c, err := New(t.Context(), compiled(t, p), settings, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestRecordsAreResults: a record of a run is the result of a run that ends there.
+func TestRecordsAreResults(t *testing.T) {
+	for _, measured := range []bool{true, false} {
+		var whole *RunResult
+		for _, episodes := range []int{20, 1, 7, 13} {
+			told := cmdp.Confidence{Episodes: 20, Failure: 0.05}
+			c := brief(t, Options{Unmeasured: !measured, Records: []int{1, 7, 13},
+				Configure: func(cfg *baseline.Config) { cfg.Confidence = told }},
+				func(s *Settings) { s.Episodes, s.Expected = episodes, !measured })
+			if err := Play(t.Context(), c.Trials(), PlayOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			r := c.Entrants[0].Results[1]
+			if whole == nil {
+				whole = r
+			}
+			for _, rec := range whole.History {
+				if rec.Episode != episodes {
+					continue
+				}
+				if last := r.History[len(r.History)-1]; !measured && (!reflect.DeepEqual(rec.Average, r.Average) ||
+					len(rec.Expected) != 2 || !reflect.DeepEqual(rec.Expected, last.Expected)) {
+					t.Errorf("after %d episodes: %+v: want the mean returns %v", episodes, rec, r.Average)
+				}
+				for key, x := range rec.Metrics {
+					if want, is := r.Metrics[key]; measured && (!is || x != want && !math.IsNaN(want)) {
+						t.Errorf("after %d episodes: %s is %g: want %g", episodes, key, x, want)
+					}
+				}
+			}
+		}
+		if len(whole.History) != 4 {
+			t.Errorf("records %+v", whole.History)
+		}
+	}
+}
+
+// TestFoldersKeepResults: a folder has the results of the runs that were played, misses the others, and refuses those
+// of other settings and problems.
+func TestFoldersKeepResults(t *testing.T) {
+	folder := &Folder{Path: t.TempDir()}
+	enter := func(print string, change func(*Settings)) (*Contest, []*Trial) {
+		c := brief(t, Options{}, func(s *Settings) { s.Seeds = 4; change(s) })
+		c.Fingerprint += print
+		if err := folder.Add(c, "rooms"); err != nil {
+			t.Fatal(err)
+		}
+		return c, c.Trials()
+	}
+	same := func(*Settings) {}
+	c, trials := enter("", same)
+	if err := Play(t.Context(), []*Trial{trials[1], trials[3]}, PlayOptions{Keeper: folder}); err != nil {
+		t.Fatal(err)
+	}
+	again, trials := enter("", same)
+	missing, err := folder.Read(trials)
+	for i, trial := range trials {
+		if missing[trial] != (i%2 == 0) || i%2 > 0 && !reflect.DeepEqual(again.Entrants[0].Results[i].Average,
+			c.Entrants[0].Results[i].Average) {
+			t.Errorf("run %d is missing: %v, with %+v", i, missing[trial], again.Entrants[0].Results[i])
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	for what, change := range map[string]func(*Settings){"seeds": func(s *Settings) { s.Seed, s.Seeds = 2, 1 },
+		"lazy": func(s *Settings) { s.Lazy = true }, "planner": func(s *Settings) { s.Planner = "mvp" },
+		"failure": func(s *Settings) { s.Failure = 0.1 }, "another problem": same} {
+		_, trials := enter(map[bool]string{true: "other"}[what == "another problem"], change)
+		if _, err := folder.Read(trials); (err == nil) != (what == "seeds") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestSettingsReachLearners: learners are told what the settings say, and who takes part is what they say too.
+func TestSettingsReachLearners(t *testing.T) {
+	var cfg baseline.Config
+	tell := Options{Unmeasured: true, Learner: func(c baseline.Config) (cmdp.Learner, error) {
+		cfg = c
+		return baseline.New("moma", c)
+	}}
+	seen := make(map[string]string)
+	for name, change := range map[string]func(*Settings){
+		"none":            func(*Settings) {},
+		"planner mvp":     func(s *Settings) { s.Planner = "mvp" },
+		"planner second":  func(s *Settings) { s.Planner = "hoeffding" },
+		"bonus-scale":     func(s *Settings) { s.Bonus = cmdp.BonusScale{Mode: cmdp.Theory} },
+		"returns unknown": func(s *Settings) { s.Returns = "unknown" },
+		"pool":            func(s *Settings) { s.Pool = true },
+		"support":         func(s *Settings) { s.Support = "auto" },
+		"failure":         func(s *Settings) { s.Failure = 0.2 },
+		"lazy":            func(s *Settings) { s.Lazy = true },
+		"slater":          func(s *Settings) { s.Slater = "0.25" },
+		"slater auto":     func(s *Settings) { s.Slater = "auto" },
+		"safe-policy":     func(s *Settings) { s.Safe = "auto" },
+		"null-policy":     func(s *Settings) { s.Null = "auto" },
+		"episodes":        func(s *Settings) { s.Episodes = 21 },
+		"seed":            func(s *Settings) { s.Seed = 9 },
+	} {
+		c := brief(t, tell, change)
+		if err := c.Trials()[0].Begin(); err != nil {
+			t.Fatal(err)
+		}
+		know := cfg.Knowledge
+		told := fmt.Sprint(cfg.Planner, cfg.Bonus, cfg.Returns != nil, cfg.Pooled, know.Support != nil, cfg.Confidence,
+			cfg.Lazy, know.Slater, know.Safe != nil, know.Null != nil, cfg.Seed)
+		if other, is := seen[told]; is {
+			t.Errorf("with %s learners are told what they are with %s: %s", name, other, told)
+		}
+		seen[told] = name
+	}
+	for _, endless := range []bool{true, false} {
+		c := &Contest{Settings: Settings{Algorithms: []string{""}}}
+		if endless {
+			c.discount = 1
+		}
+		for _, a := range baseline.Algorithms() {
+			kind := endless && a.Endless || !endless && !a.NoEpisodes
+			c.Algorithms[0] = "all"
+			all := c.plays(a)
+			c.Algorithms[0] = Fitting
+			if fit := c.plays(a); all != kind || fit != (kind && !a.Slow) {
+				t.Errorf("%s, endless %v: among all %v, among the fitting %v", a.Name, endless, all, fit)
+			}
+			c.Algorithms[0] = a.Name
+			if named := c.plays(a); !named {
+				t.Errorf("%s is named and does not play", a.Name)
+			}
+		}
+	}
+}
+
+// TestToldAndUnfit: what a learner is told and who does not play are counted out.
+func TestToldAndUnfit(t *testing.T) {
+	for n := range 16 {
+		adversarial, changes, uses, known := n&1 > 0, n&2 > 0, n&4 > 0, n&8 > 0
+		c := new(Contest)
+		if changes {
+			c.Changing = adversary
+		}
+		if known {
+			c.cfg.Knowledge.Support = baseline.Support{}
+		}
+		told := strings.Join(c.told(baseline.Algorithm{Adversarial: adversarial, UsesSupport: uses}), ", ")
+		if strings.Contains(told, "returns of each episode") != (adversarial && changes) ||
+			strings.Contains(told, "successors") != (uses && known) {
+			t.Errorf("adversarial %v, changing %v, uses successors %v, which are known %v: %q", adversarial, changes, uses,
+				known, told)
+		}
+	}
+	fit := brief(t, Options{}, func(s *Settings) { s.Algorithms = []string{Fitting} })
+	all := brief(t, Options{}, func(s *Settings) { s.Algorithms = []string{"all"} })
+	refused := 0
+	for _, e := range all.Entrants {
+		if e.Refused != "" && !e.Slow {
+			refused++
+		}
+	}
+	if fit.Unfit != refused || refused == 0 || len(fit.Refusals()) > 0 {
+		t.Errorf("%d learners are left out, and %v: want %d", fit.Unfit, fit.Refusals(), refused)
 	}
 }
