@@ -10,7 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-func countPositive(probs []float64) int { return floats.Count(func(x float64) bool { return x > 0 }, probs) }
+func countPositive(probs []float64) int {
+	return floats.Count(func(x float64) bool { return x > 0 }, probs)
+}
 
 // TestRule compares rules whose actions are kept in bits, bytes and words with a table of probabilities, while
 // they are set, mixed, assigned and copied in a random order.

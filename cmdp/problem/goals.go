@@ -78,7 +78,8 @@ type Constraint struct {
 	Steps    string `json:"steps,omitempty" jsonschema:"the bounds hold at each of these steps, counted from 1, such as 18-22"`
 
 	MostAt, LeastAt []float64 `json:"-"`
-	// Place is where it stood in the list of the file, counted from 1, if others were taken from the list since; else 0.
+	// Place is where it stood in the list of the file, counted from 1, if others were taken from the list
+	// since; else 0.
 	Place int `json:"-"`
 }
 

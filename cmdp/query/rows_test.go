@@ -113,7 +113,8 @@ func TestNamesKeepTheirPlaces(t *testing.T) {
 				bound.Value = 1 - 2*float64(rng.IntN(2))
 			}
 			var err error
-			if q, err = q.With(t.Context(), Change{Bounds: []Bound{bound}}); err != nil && !errors.Is(err, geometry.ErrEmpty) {
+			q, err = q.With(t.Context(), Change{Bounds: []Bound{bound}})
+			if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 				t.Fatal(err)
 			}
 			for _, l := range q.Limits {
