@@ -133,8 +133,8 @@ bound is certified, no policy does better. If no policy keeps them, plan says so
 beyond the target.
 
 Works with a horizon, a discount, total returns until absorption, and long-run
-averages. The price of a constraint is how much the optimum improves for each
-unit by which it is relaxed. --policy writes the policy as rows of step, state,
+averages. The price of a limit is how much the optimum improves for each unit
+by which it is relaxed. --policy writes the policy as rows of step, state,
 action and probability; see cmdpsolve help planning.
 
 --at-most, --at-least, --maximize, --minimize and --inflate ask "what if": they

@@ -24,6 +24,9 @@ type planWorth struct {
 	Gap       report.Number `json:"gap" csv:"gap"`
 }
 
+// priceNote says what a price is.
+const priceNote = "The price of a limit is how much the optimum improves for each unit by which it is relaxed."
+
 // planLimits is how a plan stands to the limits.
 type planLimits struct {
 	Violation report.Number `json:"violation" csv:"violation"`
@@ -349,8 +352,7 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	case d.Status != exact.Optimal.String():
 		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:
-		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it "+
-			"is relaxed.")
+		notes = append(notes, priceNote)
 		if slices.ContainsFunc(p.Of(query.WorstEpisodes), func(l *query.Limit) bool { return d.priced(l) }) {
 			notes = append(notes, "That of a mean of the worst episodes holds for the threshold named below; with another "+
 				"one more may be gained.")

@@ -297,7 +297,7 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 		}
 		t.Add(append(row, report.Cells(one.Prices)...)...)
 	}
-	notes := report.Note{"The price of a limit is how much the optimum improves for each unit by which it is relaxed."}
+	notes := report.Note{priceNote}
 	if p.Rounded() {
 		notes = append(notes, p.roundedNote(), "The objectives are those of policies that keep the limits; JSON has the "+
 			"bounds.")
