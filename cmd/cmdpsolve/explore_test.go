@@ -1,16 +1,26 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // explorerOf makes an explorer of a problem file.
@@ -207,5 +217,233 @@ func TestExploredPlansAreKept(t *testing.T) {
 		if len(e.plans) != len(want) {
 			t.Fatalf("%d plans are kept: want %v", len(e.plans), want)
 		}
+	}
+}
+
+// tanks is a problem where, if all is risky, the worst fifth burn 10 or nothing, and begin at 0. If a share q
+// is, they burn 10 with q/10, else 5: with q up to 0.4 their mean is at most 6, and they begin at 5.
+const tanks = `format: cmdp/1
+horizon: 1
+states: [s]
+start: s
+returns: [reward, fuel, noise]
+goal: {%s}
+constraints:
+  - {return: fuel, at_most: 6, cvar: 0.2}
+  - {return: noise, at_most: 1}
+transitions:
+  - {state: s, action: safe, next: {s: 1}, returns: {fuel: 5}}
+  - {state: s, action: risky, outcomes: [{probability: 0.9, next: s, returns: {fuel: 0, reward: 1, noise: 1}}, {probability: 0.1, next: s, returns: {fuel: 10, reward: 1, noise: 1}}]}
+`
+
+// TestExploredProblemReadsBack: "this problem" gives a file with the plan that the page shows, also where limits on the
+// course of episodes were moved.
+func TestExploredProblemReadsBack(t *testing.T) {
+	curved := filepath.Join(t.TempDir(), "curved.yaml")
+	if err := os.WriteFile(curved, []byte(fmt.Sprintf(tanks, "cost: {squared: {center: [1, 0, 1]}}")),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		problem string
+		limits  []query.Bound
+	}{
+		{"frozenlake4", []query.Bound{{Return: "hole", Kind: "at_most", Value: 0.05}}},
+		{"../../docs/examples/depot.yaml", []query.Bound{{Return: "P(short > 0)", Kind: "at_most", Value: 0.2}}},
+		{curved, []query.Bound{{Return: "noise", Kind: "at_most", Value: 0.25},
+			{Return: "mean of the worst 20% of fuel", Kind: "at_most", Value: 5.75}}},
+		{"../../docs/examples/corridor.yaml", []query.Bound{{Return: "key_first", Kind: "at_least", Value: 0.95},
+			{Return: "mean of the worst 20% of steps", Kind: "at_most", Value: 4.7}}},
+	} {
+		p, err := load(c.problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := newExplorer(t.Context(), p, &planOptions{iterations: 2000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range c.limits {
+			if _, is := p.Given(l.Kind, l.Return); !is {
+				t.Fatalf("%s has no limit %v", c.problem, l)
+			}
+		}
+		text, err := json.Marshal(question{Limits: c.limits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := e.plan(t.Context(), text, func(any) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := e.files(t.Context(), text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := problem.Parse("again.yaml", []byte(files.(*filesAnswer).Problem), nil)
+		if err != nil {
+			t.Fatalf("%v\n%+v", err, files)
+		}
+		q, err := query.New(t.Context(), again, query.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, err = q.Best(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		byFile := p.as(q)
+		byCommand, err := p.varied(t.Context(), e.variation(&question{Limits: c.limits}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := plan.(*planAnswer).Report.(*planReport)
+		for of, q := range map[string]*loaded{"file": byFile, "command": byCommand} {
+			r, err := exact.Solve(t.Context(), q.Model, q.Task, exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Sense() * r.Objective; want.Status != "optimal" || r.Status.String() != want.Status ||
+				math.Abs(got-float64(want.Objective)) > 1e-7*math.Abs(got) {
+				t.Errorf("%s, by the %s: %v %v, the page shows %v %v", c.problem, of, r.Status, got, want.Status,
+					want.Objective)
+			}
+		}
+	}
+}
+
+// TestExploreOtherThresholds: when limits move, the worst episodes begin where it is best for them.
+func TestExploreOtherThresholds(t *testing.T) {
+	e := explorerOf(t, fmt.Sprintf(tanks, "maximize: reward"))
+	// With a share q of risky flights the worst fifth burn 5 + 2.5 q, up to q = 0.8, and with q = 1 they burn 5.
+	for _, c := range []struct{ noise, fuel, objective, threshold float64 }{{0.3, 6, 0.3, 5}, {2, 6, 1, 0},
+		{0.3, 5.5, 0.2, 5}, {2, 5, 1, 0}, {2, 4.5, math.NaN(), 0}} {
+		q := question{}
+		for _, l := range e.about.Limits {
+			l.Value = map[string]float64{"noise": c.noise, "mean of the worst 20% of fuel": c.fuel}[l.Return]
+			q.Limits = append(q.Limits, l)
+		}
+		if len(q.Limits) != 2 {
+			t.Fatalf("limits %v", q.Limits)
+		}
+		text, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		early := 0
+		answer, err := e.plan(t.Context(), text, func(x any) {
+			if _, is := x.(earlyAnswer); is {
+				early++
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := answer.(*planAnswer).Report.(*planReport)
+		if optimal := r.Status == "optimal"; optimal == math.IsNaN(c.objective) ||
+			optimal && math.Abs(float64(r.Objective)-c.objective) > 1e-6 ||
+			float64(r.Thresholds[0].Threshold) != c.threshold {
+			t.Errorf("%+v: %s %v at %v", c, r.Status, r.Objective, r.Thresholds[0].Threshold)
+		}
+		if early != 1 {
+			t.Errorf("%+v: %d times first numbers, want those at the threshold that the problem was read with", c,
+				early)
+		}
+	}
+}
+
+// TestExploreTargetOfGame: where there is no one policy for a player, the page is told why.
+func TestExploreTargetOfGame(t *testing.T) {
+	p, err := load("matrix:game=regret2,limit=-0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newExplorer(t.Context(), p, &planOptions{iterations: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(question{Goal: &e.about.Goal, Limits: e.about.Limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := e.plan(t.Context(), text, func(any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := plan.(*planAnswer).ID
+	if _, err := e.showPolicy(t.Context(), fmt.Appendf(nil, `{"id": %d, "player": "agent", "most": 10}`, id),
+		nil); err == nil || !strings.Contains(err.Error(), "by adapting") {
+		t.Errorf("the agent's policy: %v", err)
+	}
+	if a, err := e.showPolicy(t.Context(), fmt.Appendf(nil, `{"id": %d, "player": "opponent", "most": 10}`, id),
+		nil); err != nil || len(a.(*policyAnswer).States) == 0 {
+		t.Errorf("the opponent's policy: %v, %v", a, err)
+	}
+}
+
+// TestExploreCommand: explore prints the address of the page and ends with its context.
+func TestExploreCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	status := make(chan int, 1)
+	go func() { status <- run(ctx, []string{"explore", "inventory", "--no-open"}, in, io.Discard) }()
+	var line string
+	if _, err := fmt.Fscanln(out, &line); err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
+		t.Errorf("%q, %v", line, err)
+	}
+	cancel()
+	if got := <-status; got != exitDone {
+		t.Errorf("status %d", got)
+	}
+}
+
+// TestExploreKeepsAddressSecret: the browser is told a private file that leads to the page, and the file is
+// gone once the page was opened.
+func TestExploreKeepsAddressSecret(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the browser is opened in another way")
+	}
+	programs, told := t.TempDir(), filepath.Join(t.TempDir(), "told")
+	opener := "#!/bin/sh\nstat -c '%a' \"$1\" \"$(dirname \"$1\")\" > " + told + ".new\necho \"$@\" >> " + told +
+		".new\nmv " + told + ".new " + told + "\n"
+	if err := os.WriteFile(filepath.Join(programs, "xdg-open"), []byte(opener), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	status := make(chan int, 1)
+	go func() { status <- run(ctx, []string{"explore", "inventory"}, in, t.Output()) }()
+	var address string
+	if _, err := fmt.Fscanln(out, &address); err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for text == "" {
+		data, _ := os.ReadFile(told)
+		text = string(data)
+		time.Sleep(time.Millisecond)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 3 || lines[0] != "600" || lines[1] != "700" {
+		t.Fatalf("the file of the browser: %q: want permissions 600 in a folder with 700, and a name", lines)
+	}
+	page, err := os.ReadFile(lines[2])
+	if err != nil || !strings.Contains(string(page), `content="0;url=`+address+`"`) {
+		t.Errorf("%s, %v: want a page that leads to %s", page, err, address)
+	}
+	response, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	for {
+		if _, err := os.Stat(lines[2]); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if got := <-status; got != exitDone {
+		t.Errorf("status %d", got)
 	}
 }
