@@ -1,14 +1,17 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/geometry"
 )
 
 // TestRoundedTotalsClaimNoMore: with totals rounded, bound, status and gap hold for the exact problem, which is small
@@ -183,4 +186,94 @@ func drawRounded(rng *rand.Rand) string {
 		"over: {excess: {return: cost, limit: %g}}, soon: {reach: c, within: {return: cost, at_most: %g}}}\n"+
 		"goal: {%s}\nconstraints: [%s]\n%s", x(3), x(3), x(2), goal, constraints,
 		strings.ReplaceAll(drawRows(rng, false), ": -", ": "))
+}
+
+// TestRoundedAnswersHold: with totals that are rounded, what is planned keeps all limits as they are, and neither it
+// nor a chance that is the goal is better than can be.
+func TestRoundedAnswersHold(t *testing.T) {
+	plays := walkPlays()
+	rng := rand.New(rand.NewPCG(27, 29))
+	kept := 0
+	for trial := range 120 {
+		list := split(drawLimits(rng))
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		if trial%2 == 0 { // the tail first
+			slices.SortStableFunc(list, func(a, b askedLimit) int { return strings.Compare(b.kind, a.kind) })
+		}
+		list = list[:min(len(list), 1+trial%4)]
+		var texts []string
+		for _, l := range list {
+			texts = append(texts, l.String())
+		}
+		goal, way, f := "maximize: gain", -1.0, func(x float64) float64 { return x }
+		if trial%3 > 0 {
+			goal, f = "maximize: much", much
+		}
+		if trial%3 == 1 {
+			goal, way = "minimize: much", 1
+		}
+		text := fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}",
+			"constraints: ["+strings.Join(texts, ", ")+"]")
+		p := mustParse(t, strings.Replace(text, "maximize: gain", goal, 1))
+		q, err := New(t.Context(), p, Options{Resolution: []float64{1.5, 0.7}[trial/2%2]})
+		if err == nil || errors.Is(err, geometry.ErrEmpty) && q.Beyond() {
+			q, err = q.Best(t.Context())
+		}
+		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+			t.Fatal(err)
+		}
+		if err != nil {
+			continue
+		}
+		r := solved(t, q)
+		if r.Status != exact.Optimal {
+			continue
+		}
+		kept++
+		if n := len(q.Of(WorstEpisodes)); n > 0 {
+			thresholds := make([]float64, n)
+			for i := range thresholds {
+				thresholds[i] = q.options.Resolution * float64(rng.IntN(12))
+			}
+			at, err := q.At(t.Context(), thresholds)
+			if other := (*exact.Result)(nil); err == nil {
+				if other = solved(t, at); other.Status == exact.Optimal && other.Objective < r.Objective-1e-6 {
+					t.Errorf("trial %d: %s, %v: %g, but %g at %v", trial, goal, list, r.Objective, other.Objective, thresholds)
+				}
+			}
+		}
+		best := leastOf(t, plays, func(x float64) float64 { return way * f(x) }, list, nil)
+		if r.Objective < best-1e-6 {
+			t.Errorf("trial %d: %s, %v: %g: nothing is below %g", trial, goal, list, r.Objective, best)
+		}
+		totals := make(map[float64]float64)
+		for _, c := range Draws(r.Policy, r.Mixture) {
+			of, _ := outcomes(q, c.Policy, 0)
+			for x, p := range of {
+				totals[x] += c.Weight * p
+			}
+		}
+		for i, s := range sides(list, slices.Repeat([]float64{0}, len(list))) {
+			missed := -s.at
+			for x, p := range totals {
+				missed += p * s.f(x)
+			}
+			if s.kind == "worst" {
+				missed = list[i].least - worst(totals, s.share)
+			}
+			if s.kind == "worst" && !s.atLeast {
+				mirrored := make(map[float64]float64)
+				for x, p := range totals {
+					mirrored[-x] = p
+				}
+				missed = -worst(mirrored, s.share) - list[i].most
+			}
+			if missed > 1e-7 {
+				t.Errorf("trial %d: %s: %v misses %s %s by %g", trial, goal, list, s.kind, s.name, missed)
+			}
+		}
+	}
+	if kept < 20 {
+		t.Errorf("%d plans: want more", kept)
+	}
 }

@@ -1,0 +1,184 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp/exact"
+)
+
+// worst returns the mean of the lowest part of outcomes, by sorting them.
+func worst(totals map[float64]float64, part float64) float64 {
+	var values []float64
+	for x := range totals {
+		values = append(values, x)
+	}
+	slices.Sort(values)
+	left, sum := part, 0.0
+	for _, x := range values {
+		q := min(left, totals[x])
+		left, sum = left-q, sum+q*x
+	}
+	return sum / part
+}
+
+// TestWorstEpisodes: the policy that is planned keeps the mean of its worst episodes, by sorting them; it has the mean
+// that is promised; and no policy of a fine grid of policies with memory that keeps it has more.
+func TestWorstEpisodes(t *testing.T) {
+	for _, c := range []struct{ part, bound float64 }{{0.25, 1.5}, {0.25, 2}, {0.1, 0.5}, {0.5, 2.5}, {1, 3}} {
+		p := parsed(t, fmt.Sprintf(walk, "[gain]", fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: %g}]",
+			c.bound, c.part)))
+		p, err := p.Best(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := solved(t, p)
+		if r.Status != exact.Optimal {
+			t.Errorf("%+v: %v", c, r.Status)
+			continue
+		}
+		totals, mean := outcomes(p, r.Policy, 0)
+		if got := worst(totals, c.part); got < c.bound-1e-9 || math.Abs(mean+r.Objective) > 1e-9 {
+			t.Errorf("%+v: the worst have the mean %g, all %g, promised %g", c, got, mean, -r.Objective)
+		}
+		if grid := bestOfGrid(c.part, c.bound); grid > -r.Objective+1e-9 {
+			t.Errorf("%+v: %g, but a policy with %g exists", c, -r.Objective, grid)
+		}
+	}
+}
+
+// TestThresholdsLeftOpen: what is found at one threshold is no optimum where another is open that may have a better
+// one, and no proof that there is none.
+func TestThresholdsLeftOpen(t *testing.T) {
+	q := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]"))
+	answer := func(s exact.Verdict, objective, bound float64) *exact.Result {
+		return &exact.Result{Status: s, Objective: objective, Bound: bound, Gap: objective - bound,
+			Violation: map[exact.Verdict]float64{exact.Undecided: 0.5, exact.Infeasible: 0.25}[s]}
+	}
+	best := answer(exact.Optimal, 2, 2)
+	none := answer(exact.Infeasible, 0, math.Inf(1))
+	for name, c := range map[string]struct {
+		others []*exact.Result
+		want   exact.Verdict
+		bound  float64
+	}{
+		"alone":         {[]*exact.Result{best, none}, exact.Optimal, 2},
+		"better, open":  {[]*exact.Result{best, answer(exact.Undecided, 2.5, 1)}, exact.Undecided, 1},
+		"open before":   {[]*exact.Result{answer(exact.Stopped, 3, 1), best}, exact.Undecided, 1},
+		"worse, open":   {[]*exact.Result{best, answer(exact.Undecided, 5, 3)}, exact.Optimal, 2},
+		"a rough bound": {[]*exact.Result{best, answer(exact.Optimal, 2.1, 1.9)}, exact.Optimal, 1.9},
+		"none, open":    {[]*exact.Result{none, answer(exact.Undecided, 1, 0)}, exact.Undecided, 0},
+		"none":          {[]*exact.Result{none, none}, exact.Infeasible, math.Inf(1)},
+	} {
+		n := 0
+		_, r, err := q.BestOf(func([]float64) (*Query, *exact.Result, error) {
+			n++
+			return q, c.others[min(n, len(c.others))-1], nil
+		})
+		if err != nil || n < 2 || r.Status != c.want || r.Bound != c.bound {
+			t.Errorf("%s: %v with bound %g, error %v, %d thresholds: want %v with %g", name, r.Status, r.Bound, err, n,
+				c.want, c.bound)
+		}
+	}
+}
+
+// TestBestOfRandomAnswers draws answers for the thresholds of the worst episodes. The best one is said by status, then
+// by objective or violation, and its bound holds for all.
+func TestBestOfRandomAnswers(t *testing.T) {
+	q := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]"))
+	rng := rand.New(rand.NewPCG(23, 42))
+	rank := map[exact.Verdict]int{exact.Unbounded: 3, exact.Optimal: 2, exact.Undecided: 1, exact.Stopped: 1}
+	for trial := range 500 {
+		var all []*exact.Result
+		want := new(exact.Result)
+		bound, open := math.Inf(1), math.Inf(1)
+		_, _, err := q.BestOf(func([]float64) (*Query, *exact.Result, error) {
+			r := &exact.Result{Violation: float64(rng.IntN(5)), Objective: float64(rng.IntN(9)), Bound: math.Inf(1)}
+			switch rng.IntN(8) {
+			case 0, 1, 2:
+				r.Status, r.Violation, r.Bound = exact.Optimal, 0, r.Objective
+			case 3:
+				r.Status, r.Bound = exact.Undecided, float64(rng.IntN(9))
+			case 4:
+				r.Status, r.Bound = exact.Stopped, float64(rng.IntN(9))
+			case 5:
+				if rng.IntN(4) == 0 {
+					r.Status, r.Violation, r.Objective, r.Bound = exact.Unbounded, 0, math.Inf(-1), math.Inf(-1)
+					break
+				}
+				fallthrough
+			default:
+				r.Status = exact.Infeasible
+			}
+			if rank[r.Status] == 1 {
+				open = min(open, r.Bound)
+			}
+			bound = min(bound, r.Bound)
+			all = append(all, r)
+			return q, r, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range all {
+			by, than := rank[r.Status], rank[want.Status]
+			closer := r.Violation < want.Violation || r.Violation == want.Violation && r.Objective < want.Objective &&
+				by == rank[exact.Optimal]
+			if i == 0 || by > than || by == than && closer {
+				want = r
+			}
+		}
+		n := 0
+		_, got, err := q.BestOf(func([]float64) (*Query, *exact.Result, error) {
+			n++
+			return q, all[n-1], nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, of := want.Status, *want
+		if status == exact.Optimal {
+			of.Bound, of.Gap = bound, of.Objective-bound
+			if open < of.Objective {
+				status = exact.Undecided
+			}
+		}
+		if got.Status != status || got.Violation != of.Violation || got.Objective != of.Objective ||
+			got.Bound != of.Bound || got.Gap != of.Gap {
+			t.Errorf("trial %d: %+v: want %v, %+v", trial, got, status, of)
+		}
+	}
+}
+
+// bestOfGrid returns the best mean among policies of walk: the probability of being bold first, and after
+// each total, in tenths.
+func bestOfGrid(part, bound float64) float64 {
+	best := math.Inf(-1)
+	gains := map[float64]float64{0: 0.25, 2: 0.5, 4: 0.25}
+	tenth := func(n, digit int) float64 { return float64(n/int(math.Pow(6, float64(digit)))%6) / 5 }
+	for n := range 6 * 6 * 6 * 6 * 6 {
+		after := map[float64]float64{1: tenth(n, 0), 0: tenth(n, 1), 2: tenth(n, 2), 4: tenth(n, 3)}
+		first := tenth(n, 4)
+		totals, mean := make(map[float64]float64), 0.0
+		for x, b := range after {
+			q := 1 - first
+			if x != 1 {
+				q = first * gains[x]
+			}
+			totals[x+1] += q * (1 - b)
+			for y, z := range gains {
+				totals[x+y] += q * b * z
+			}
+		}
+		for x, q := range totals {
+			mean += x * q
+		}
+		if mean > best && worst(totals, part) >= bound {
+			best = mean
+		}
+	}
+	return best
+}
