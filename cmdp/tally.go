@@ -323,7 +323,8 @@ func (t *Tally) Model(totals Interval) (*Model, error) {
 	m := t.Base
 	out := &Model{horizon: m.horizon, discount: 1, dim: len(t.Columns), states: t.Pairs(), random: true, tally: t}
 	if n := max(out.states, out.Choices()); n > math.MaxInt32 {
-		return nil, fmt.Errorf("cmdp: tally: %d pairs of a state and a count, with %d choices: more than can be numbered", out.states, out.Choices())
+		return nil, fmt.Errorf("cmdp: tally: %d pairs of a state and a count, with %d choices: more than can be "+
+			"numbered", out.states, out.Choices())
 	}
 	for _, st := range m.start {
 		out.start = append(out.start, StartState{t.At(0, st.State, 0), st.Probability})

@@ -41,7 +41,8 @@ func (p *Point) ProjectFace(dst, dir, x []float64) {
 func (p *Point) restrict(box *BoundedBox) (Compact, error) {
 	for i, v := range p.lower {
 		if slack := 1e-12 * (1 + max(v, -v)); v < box.lower[i]-slack || v > box.upper[i]+slack {
-			return nil, fmt.Errorf("geometry: point %v is outside the box in coordinate %d, which goes from %g to %g: %w", p.lower, i, box.lower[i], box.upper[i], ErrEmpty)
+			return nil, fmt.Errorf("geometry: point %v is outside the box in coordinate %d, which goes from %g to "+
+				"%g: %w", p.lower, i, box.lower[i], box.upper[i], ErrEmpty)
 		}
 	}
 	return p, nil

@@ -144,7 +144,8 @@ func (p *loaded) branchNotes(branches []branchReport) report.Note {
 			broken += float64(b.Probability)
 		}
 	}
-	notes := report.Note{fmt.Sprintf("An endless run comes to one of %d branches, whose long-run means it then has for ever.", len(branches))}
+	notes := report.Note{fmt.Sprintf("An endless run comes to one of %d branches, whose long-run means it then has "+
+		"for ever.", len(branches))}
 	switch {
 	case broken > 0:
 		notes = append(notes, fmt.Sprintf("Limits on these are kept only by the mean over all runs: with "+

@@ -82,7 +82,8 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		d.Never.Relaxed = report.Number(p.Sense() * found.Relaxed.Objective)
 	}
 	d.Rho = report.NaN // the search has no prices
-	undecided := fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes and --gap)", count(found.Nodes, "problem"))
+	undecided := fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes "+
+		"and --gap)", count(found.Nodes, "problem"))
 	if ctx.Err() != nil {
 		undecided = fmt.Errorf("%w: the best policy and the bound are not within the gap after %s", errInterrupted,
 			count(found.Nodes, "problem"))

@@ -276,7 +276,8 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 		undecided = fmt.Sprintf("the error %s was not reached (see --error, --points and --gap)", plainError(c.error))
 		figure = func() *chart.Figure { return unionFigure(p, rep, f) }
 	case len(f.Points) > 0:
-		undecided = fmt.Sprintf("the error %s was not reached: the points have the error %s\n(see --error, --points and --gap)", plainError(c.error), report.Brief(rep.Relative))
+		undecided = fmt.Sprintf("the error %s was not reached: the points have the error %s\n(see --error, --points "+
+			"and --gap)", plainError(c.error), report.Brief(rep.Relative))
 	}
 	return c.conclude(ctx, p.as(f.Parts[0].Query), rep, figure, undecided)
 }

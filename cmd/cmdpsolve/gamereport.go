@@ -173,7 +173,8 @@ func (p *loaded) gapNotes(low, up report.Number, c *planCertificate) report.Note
 	case low == 0 && up == 0:
 		return report.Note{"The target can be approached, whatever the opponent does: the gap is 0."}
 	case low == 0:
-		return report.Note{fmt.Sprintf("The target can be approached up to a distance of %s, whatever the opponent does.", report.Short(up))}
+		return report.Note{fmt.Sprintf("The target can be approached up to a distance of %s, whatever the opponent "+
+			"does.", report.Short(up))}
 	}
 	return report.Note{fmt.Sprintf("Whether the target can be approached is not known: the gap lies between %s and %s.",
 		report.Short(low), report.Short(up))}

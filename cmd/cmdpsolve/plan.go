@@ -412,7 +412,8 @@ func (p *loaded) verdict(status exact.Verdict, iterations int) error {
 	case status == exact.Undecided && p.Rounded():
 		return p.undecidedByRounding()
 	case status == exact.Undecided:
-		return failed(fmt.Errorf(noOptimum+"The answer lies within rounding of the limits, or takes more than %s\n(see --iterations and --gap)",
+		return failed(fmt.Errorf(noOptimum+"The answer lies within rounding of the limits, or takes more than "+
+			"%s\n(see --iterations and --gap)",
 			count(iterations, "value iteration")))
 	}
 	return nil

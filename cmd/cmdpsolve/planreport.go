@@ -383,7 +383,8 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 		case d.draws:
 			draws = "some of them draw again"
 		}
-		return append(notes, fmt.Sprintf("The policy draws one of %d components at the start and plays it for good; %s.", d.Components, draws))
+		return append(notes, fmt.Sprintf("The policy draws one of %d components at the start and plays it for good; "+
+			"%s.", d.Components, draws))
 	}
 	notes = append(notes, d.Joined.note()...)
 	if d.Randomized == 0 {
@@ -490,7 +491,8 @@ func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
 		return p.undecidedByRounding()
 	case r.Violation > r.Tolerance:
 		return failed(fmt.Errorf(what+
-			"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation)))
+			"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within "+
+			"rounding", after, report.Short(r.Violation)))
 	}
 	return failed(fmt.Errorf(what+
 		"It stopped %s, which brought bound and objective no nearer\nto each other than %s (see --gap)", after,

@@ -67,7 +67,8 @@ func (sp Support) check(sh *cmdp.Shape, pooled bool) error {
 			}
 			for i, s := range next {
 				if s < 0 || int(s) >= sh.States() || i > 0 && s <= next[i-1] {
-					return fmt.Errorf("baseline: support of choice %d at step %d: want increasing states below %d, not %v", c, h+1, sh.States(), next)
+					return fmt.Errorf("baseline: support of choice %d at step %d: want increasing states below %d, "+
+						"not %v", c, h+1, sh.States(), next)
 				}
 			}
 		}

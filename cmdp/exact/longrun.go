@@ -30,7 +30,8 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 		return nil, err
 	}
 	if len(policies) != len(weights) || slices.Contains(policies, nil) {
-		return nil, fmt.Errorf("exact: branches: %d policies with %d weights: want a weight for each, and no policy missing", len(policies), len(weights))
+		return nil, fmt.Errorf("exact: branches: %d policies with %d weights: want a weight for each, and no policy "+
+			"missing", len(policies), len(weights))
 	}
 	if !m.Means() {
 		return nil, nil

@@ -316,7 +316,8 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 		if got.ray != nil {
 			gain := floats.Dot(theta, got.returns)
 			if rays++; !(gain < 0) || !pays {
-				t.Fatalf("trial %d: a ray of gain %g, but no policy goes on at a negative return; the least total is %g", trial, floats.Dot(theta, got.returns), least)
+				t.Fatalf("trial %d: a ray of gain %g, but no policy goes on at a negative return; the least total "+
+					"is %g", trial, floats.Dot(theta, got.returns), least)
 			}
 			checkRay(t, m, got)
 			continue

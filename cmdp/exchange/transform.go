@@ -181,7 +181,8 @@ func (m *Model) JoinBranchRewards() {
 func (m *Model) NoBranchRewards(format string) error {
 	for _, r := range m.Rewards {
 		if r.Branch != nil {
-			return fmt.Errorf("reward %s differs between the branches of a choice, which %s cannot say: take its mean first", r.Name, format)
+			return fmt.Errorf("reward %s differs between the branches of a choice, which %s cannot say: take its "+
+				"mean first", r.Name, format)
 		}
 	}
 	return nil

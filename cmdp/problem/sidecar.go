@@ -55,7 +55,8 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 		read = r.readNPZ
 	default:
 		r.bad(m, at.key("file"),
-			"unknown kind of file %s: want a name that ends in .csv, .jsonl, .ndjson or .npz, or a model of another tool, %s", name, formats.Endings)
+			"unknown kind of file %s: want a name that ends in .csv, .jsonl, .ndjson or .npz, or a model of another "+
+				"tool, %s", name, formats.Endings)
 		return
 	}
 	if files == nil {
