@@ -11,6 +11,13 @@ import (
 	"cmdpsolve/cmdp/robust"
 )
 
+// check ends an example with an error, which there is none of.
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 // A problem file is read, planned for and answered in its own names, its policy is played, and one of its
 // limits is swept.
 func Example() {
@@ -27,33 +34,23 @@ transitions:
   - {state: on, action: slow, next: {on: 1}, returns: {output: 1, noise: 0.25}}
   - {state: on, action: fast, next: {on: 1}, returns: {output: 3, noise: 1}}
 `), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	q, err := query.New(ctx, p, query.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	r, err := q.Solve(ctx, exact.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	fmt.Printf("%v, %s %.3f\n", r.Status, q.Returns[0], q.Objective(r.Returns))
 	for row := range q.PlanRows(r.Policy, r.Mixture) {
 		fmt.Printf("step %d, %s: %s with probability %.3f\n", row.Step, row.State, row.Action, row.Probability)
 	}
 	s := query.NewSimulation(q, query.Draws(r.Policy, r.Mixture), 1, 1000)
 	for range 1000 {
-		if err := s.Play(ctx); err != nil {
-			log.Fatal(err)
-		}
+		check(s.Play(ctx))
 	}
 	fmt.Printf("%d episodes: output %.2f ± %.2f\n", s.Episodes, s.Mean[0], s.Half(0))
 	for moved, err := range q.Sweep(ctx, []query.Span{{Return: "noise", Kind: "at_most", Values: []float64{0.5, 1.5}}},
 		exact.Options{}) {
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		fmt.Printf("%s: output %.3f, price %.3f\n", moved.Query.Limits[0].Name,
 			moved.Query.Objective(moved.Result.Returns), moved.Prices[0])
 	}
