@@ -89,6 +89,11 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	if err := task.Check(shape.dim); err != nil {
 		return nil, fmt.Errorf("cmdp: %w", err)
 	}
+	for _, err := range []error{Planners.Check("planner", s.Planner), Duals.Check("dual update", s.Dual)} {
+		if err != nil {
+			return nil, fmt.Errorf("cmdp: %w", err)
+		}
+	}
 	if s.Planner == "" {
 		s.Planner = DefaultPlanner(shape.Game())
 	}
@@ -157,16 +162,13 @@ func greatestCost(shape *Shape, c cost.Cost) float64 {
 }
 
 func (s *Settings) newBonus(shape *Shape, conf Confidence) (Bonus, error) {
-	switch s.Planner {
-	case "bernstein", "hoeffding":
+	switch {
+	case s.Planner != "mvp":
 		return NewBonus(shape, s.Planner == "bernstein", s.Pooled, s.Bonus, conf)
-	case "mvp":
-		if shape.Game() {
-			return nil, fmt.Errorf("cmdp: planner mvp: with an opponent no rate is proved for its bonus: want hoeffding")
-		}
-		return newMonotonicBonus(shape, s.Pooled, s.Bonus, conf)
+	case shape.Game():
+		return nil, fmt.Errorf("cmdp: planner mvp: with an opponent no rate is proved for its bonus: want hoeffding")
 	}
-	return nil, fmt.Errorf("cmdp: unknown planner %q: want bernstein, hoeffding or mvp", s.Planner)
+	return newMonotonicBonus(shape, s.Pooled, s.Bonus, conf)
 }
 
 func (s *Settings) newDual(shape *Shape, task Task) (DualUpdate, error) {
@@ -177,22 +179,17 @@ func (s *Settings) newDual(shape *Shape, task Task) (DualUpdate, error) {
 			kind = "double"
 		}
 	}
-	if kind != "double" && task.Target == nil {
+	switch {
+	case kind != "double" && task.Target == nil:
 		return nil, fmt.Errorf("cmdp: the %s dual update needs a target", kind)
-	}
-	switch kind {
-	case "projection":
+	case kind == "projection":
 		return NewProjectionDual(task.Target), nil
-	case "free":
+	case kind == "free":
 		return NewTermsDual(shape, Task{Target: task.Target}, nil)
-	case "double":
-		if task.Cost == nil {
-			return nil, fmt.Errorf("cmdp: the double dual update needs a cost")
-		}
-		if task.Target != nil && shape.Game() {
-			return nil, fmt.Errorf("cmdp: a cost within a target cannot be pursued against an opponent: want one of them")
-		}
-		return NewTermsDual(shape, task, s.Penalty)
+	case task.Cost == nil:
+		return nil, fmt.Errorf("cmdp: the double dual update needs a cost")
+	case task.Target != nil && shape.Game():
+		return nil, fmt.Errorf("cmdp: a cost within a target cannot be pursued against an opponent: want one of them")
 	}
-	return nil, fmt.Errorf("cmdp: unknown dual update %q: want projection, free or double", kind)
+	return NewTermsDual(shape, task, s.Penalty)
 }
