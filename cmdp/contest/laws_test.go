@@ -382,7 +382,15 @@ func TestToldAndUnfit(t *testing.T) {
 	}
 	fit := brief(t, Options{}, func(s *Settings) { s.Algorithms = []string{Fitting} })
 	all := brief(t, Options{}, func(s *Settings) { s.Algorithms = []string{"all"} })
-	refused := 0
+	refused, playing := 0, 0
+	for _, a := range baseline.Algorithms() {
+		if !a.NoEpisodes {
+			playing++
+		}
+	}
+	if len(all.Entrants) != playing {
+		t.Errorf("%d learners play in episodes: want %d", len(all.Entrants), playing)
+	}
 	for _, e := range all.Entrants {
 		if e.Refused != "" && !e.Slow {
 			refused++

@@ -16,7 +16,7 @@ func TestDistributionToTheEnd(t *testing.T) {
 		pays float64 // at the end
 		back float64 // probability of leaving the end
 		ok   bool
-	}{{0, 0, true}, {0.5, 0, false}, {0, 0.25, false}, {0, 0.75, false}} {
+	}{{0, 0, true}, {0.5, 0, false}, {1e300, 0, false}, {0, 0.25, false}, {0, 0.75, false}} {
 		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1,
 			Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{{
 				First: []int32{0, 1, 2}, Offset: []int{0, 2, 4}, Next: []int32{0, 1, 0, 1},

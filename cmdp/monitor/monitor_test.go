@@ -395,6 +395,11 @@ func TestProductsOfGames(t *testing.T) {
 		}
 		p := product(t, monitor.Spec{Model: m,
 			Monitors: []monitor.Monitor{&monitor.VisitCount{Title: "visits", States: randomSet(rng, states)}}})
+		spent := budget(t, monitor.BudgetSpec{Title: "spent", Model: m,
+			Limits: []monitor.Threshold{{Kind: monitor.Above, At: 9, Enforced: true}}})
+		if _, err := monitor.New(monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent}, Enforced: []int{0}}); err == nil {
+			t.Error("a limit is enforced against an opponent")
+		}
 		sh := p.Model.Shape()
 		for h := range horizon {
 			for s := range p.Model.States() {

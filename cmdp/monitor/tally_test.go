@@ -51,11 +51,21 @@ func TestGeneratedRows(t *testing.T) {
 		if i%8 == 1 {
 			spec.Monitors = append(spec.Monitors, &monitor.VisitCount{Title: "visits", States: randomSet(rng, m.States())})
 		}
+		switch {
+		case i%10 == 7: // one is generated
+			spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "more", Model: m, Coordinate: 1,
+				Limits: []monitor.Threshold{{Kind: monitor.Above, At: 2}}}))
+		case i%12 == 4: // of what a monitor returns
+			spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "more", Model: m,
+				Coordinate: m.Dim(), Amounts: []float64{0, 1}, Limits: []monitor.Threshold{
+					{Kind: monitor.Shortfall, At: 2}, {Kind: monitor.AtLeast, At: 1}}}))
+		}
 		stored := product(t, spec)
+		comparePromise(t, i, stored.Model, stored.Model.Shape().Promise())
 		spec.Generate = 1
 		p := product(t, spec)
 		if p.Model.Tally() == nil {
-			continue // one pair
+			continue // one pair, or two budgets
 		}
 		generated++
 		if (stored.Losing == nil) != (p.Losing == nil) {
