@@ -48,6 +48,9 @@ func TestStandingsMakeUpTheDual(t *testing.T) {
 			price := rng.Float64()
 			r.Prices = append(r.Prices, exact.Price{Constraint: row, Value: price, Multiplier: price})
 		}
+		if n := len(q.Standings(r)); n != len(q.Limits)+1 { // and that of the ball
+			t.Errorf("trial %d: %d standings of %d limits", trial, n, len(q.Limits))
+		}
 		sum, sides := make([]float64, len(q.Returns)), q.Scale()
 		for _, s := range q.Standings(r) {
 			if s.Limit != nil && s.Limit.Scope == EveryEpisode {

@@ -145,6 +145,9 @@ transitions:
 				if results[i], err = q.Solve(t.Context(), exact.Options{}); err != nil {
 					t.Fatalf("%s, %s: %v", time, wanted, err)
 				}
+				if want := map[string]int{"horizon: 5": 5}[time]; q.Horizon() != want {
+					t.Errorf("%s: horizon %d", time, q.Horizon())
+				}
 			}
 			one, many := results[0], results[1]
 			if one.Status != many.Status || one.Status == exact.Optimal &&

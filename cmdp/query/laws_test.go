@@ -42,7 +42,7 @@ func drawRows(rng *rand.Rand, ends bool) string {
 }
 
 // TestBoxHoldsAllReturns: with every kind of time the box of possible returns holds those of each policy that never
-// draws.
+// draws, and the box of a set of models that of the model.
 func TestBoxHoldsAllReturns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 51))
 	for trial := range 60 {
@@ -56,8 +56,14 @@ func TestBoxHoldsAllReturns(t *testing.T) {
 			returns = "returns: {gain: {}, cost: {criterion: average}}\n"
 		}
 		q := parsed(t, "format: cmdp/1\n"+time+"\n"+returns+drawRows(rng, trial%5 == 2 || trial%5 == 4))
+		wide, err := q.With(t.Context(), Change{Widen: 0.1})
 		restore()
 		lower, upper := q.Task.Box.Lower(), q.Task.Box.Upper()
+		for i := range lower {
+			if err != nil || wide.Task.Box.Lower()[i] > lower[i]+1e-9 || wide.Task.Box.Upper()[i] < upper[i]-1e-9 {
+				t.Errorf("trial %d: the box of a set of models does not hold that of one of them, error %v", trial, err)
+			}
+		}
 		for n := range 8 {
 			rule := []int32{int32(n % 2), int32(n / 2 % 2), int32(n / 4)}
 			for s := range rule {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -440,6 +441,10 @@ func TestMixedDistributions(t *testing.T) {
 			if math.Abs(p[j]-want[x[j]]) > 1e-12 {
 				t.Errorf("trial %d: %g with %g: want %g", trial, x[j], p[j], want[x[j]])
 			}
+		}
+		all, err := NewSimulation(q, drawn, 1, 1).Distributions(t.Context(), 10)
+		if plain := describe(x, p, 0); err != nil || len(all) != 1 || !reflect.DeepEqual(all[0], plain) {
+			t.Errorf("trial %d: %+v, error %v: want %+v", trial, all, err, plain)
 		}
 	}
 }

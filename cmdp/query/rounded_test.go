@@ -40,6 +40,8 @@ func TestRoundedTotalsClaimNoMore(t *testing.T) {
 			t.Fatalf("trial %d: objective %g: want %v %g", trial, r.Objective, truth.Status, truth.Objective)
 		case r.Status == exact.Optimal && r.Objective > truth.Objective+size:
 			t.Fatalf("trial %d: optimal at %g: want %g", trial, r.Objective, truth.Objective)
+		case q.Task.Cost == nil && r.Status == exact.Stopped: // nothing is left to be found
+			t.Fatalf("trial %d: %v without a goal", trial, r.Status)
 		}
 		seen[fmt.Sprint(truth.Status, " ", r.Status)]++
 	}
@@ -139,6 +141,17 @@ func curved(t *testing.T, p *problem.Problem, over []Objective, opts Options) *F
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !q.Rounded() {
+		return f
+	}
+	c, err := q.Curve(t.Context(), over, exact.FrontOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[bool]exact.Verdict{true: exact.Stopped, false: exact.Undecided}[len(c.Points) > 0]
+	if c.Status != want || !math.IsNaN(c.Error) {
+		t.Errorf("%v with error %g and %d points of rounded totals: want %v", c.Status, c.Error, len(c.Points), want)
+	}
 	return f
 }
 
@@ -180,11 +193,11 @@ func drawRounded(rng *rand.Rand) string {
 	constraints := fmt.Sprintf(limit, x(3))
 	constraints += []string{"", fmt.Sprintf(", {return: gain, at_least: %g}", x(3)), ", {return: much, at_most: 0.5}",
 		", {return: soon, at_least: 0.25}"}[rng.IntN(4)]
-	goal := []string{"maximize: gain", "maximize: much", "minimize: much", "maximize: soon",
-		"minimize: over"}[rng.IntN(5)]
+	goal := []string{"goal: {maximize: gain}", "goal: {maximize: much}", "goal: {minimize: much}",
+		"goal: {maximize: soon}", "goal: {minimize: over}", ""}[rng.IntN(6)]
 	return fmt.Sprintf("format: cmdp/1\nhorizon: 3\nreturns: {gain: {}, cost: {}, much: {exceeds: {return: cost, limit: %g}}, "+
 		"over: {excess: {return: cost, limit: %g}}, soon: {reach: c, within: {return: cost, at_most: %g}}}\n"+
-		"goal: {%s}\nconstraints: [%s]\n%s", x(3), x(3), x(2), goal, constraints,
+		"%s\nconstraints: [%s]\n%s", x(3), x(3), x(2), goal, constraints,
 		strings.ReplaceAll(drawRows(rng, false), ": -", ": "))
 }
 
