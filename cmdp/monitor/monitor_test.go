@@ -11,6 +11,8 @@ import (
 	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A question is a number that an episode has, and the monitor that is to return it in the end.
@@ -176,6 +178,72 @@ func TestAgainstAllHistories(t *testing.T) {
 				t.Errorf("trial %d: return %d at most %g, want %g", trial, i, upper[i], most)
 			}
 		}
+	}
+}
+
+// TestEndlessAsWithHorizon: where all episodes are over after a few steps, a product without a horizon has the returns
+// of one with as many steps, whatever is watched and enforced, and its long-run means are those of its base.
+func TestEndlessAsWithHorizon(t *testing.T) {
+	enforced := 0
+	for trial := range uint64(60) {
+		var lower, upper [2][]float64
+		for n, spec := range []cmdp.ModelSpec{{Horizon: 4}, {Discount: 1}, {Discount: 1, Means: []bool{false, true}}} {
+			rng := rand.New(rand.NewPCG(trial, 23))
+			const states = 5
+			spec.Dim, spec.Start = 2, []cmdp.StartState{{State: 0, Probability: 0.5}, {State: 1, Probability: 0.5}}
+			b := cmdp.NewBuilder(spec, states)
+			for s := range states - 1 { // the last one rests
+				for a := range 1 + rng.IntN(2) {
+					row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a}
+					for range 2 {
+						row.Next = append(row.Next, cmdp.Transition{Next: s + 1 + rng.IntN(states-s-1), Probability: 0.5,
+							Returns: []float64{float64(rng.IntN(6)) / 10, float64(rng.IntN(3))}})
+					}
+					if err := b.Add(row); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			m, err := b.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var of monitor.Spec
+			of.Model = m
+			for _, q := range questions(t, rng, m, false) {
+				if q.asked != nil && q.name != "visits" { // which rest counts for ever
+					of.Monitors = append(of.Monitors, q.asked)
+				}
+			}
+			if trial%3 > 0 {
+				limit := monitor.Threshold{Kind: monitor.Above, At: float64(2+rng.IntN(8)) / 10, Enforced: true}
+				of.Monitors = append(of.Monitors, budget(t, monitor.BudgetSpec{Title: "kept", Model: m,
+					Limits: []monitor.Threshold{limit}}))
+				of.Enforced = []int{len(of.Monitors) - 1}
+			}
+			p := product(t, of)
+			for i := range p.Model.Dim() {
+				if n == 2 && p.Model.Mean(i) != (i < m.Dim() && m.Mean(i)) {
+					t.Errorf("trial %d: return %d of the product is a mean: %v", trial, i, p.Model.Mean(i))
+				}
+			}
+			if n == 2 || p.Losing != nil {
+				break
+			}
+			lower[n], upper[n], err = exact.Ranges(t.Context(), p.Model, exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 1 && of.Enforced != nil {
+				enforced++
+			}
+		}
+		if !floats.EqualApprox(lower[0], lower[1], 1e-7) || !floats.EqualApprox(upper[0], upper[1], 1e-7) {
+			t.Errorf("trial %d: from %v to %v: want from %v to %v", trial, lower[1], upper[1], lower[0], upper[0])
+		}
+	}
+	if enforced < 10 {
+		t.Errorf("%d limits could be kept: want more", enforced)
 	}
 }
 
