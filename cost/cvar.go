@@ -109,7 +109,7 @@ func (c *cvar) ConjugateSubgradient(dst, dual, near []float64) {
 				if t < c.lower[i] {
 					slope += c.caps[i]
 				} else if t < c.upper[i] {
-					slope += clamp(c.settle(i, d), 0, c.caps[i])
+					slope += clamp(c.snapToCap(i, d), 0, c.caps[i])
 				}
 			}
 			return slope
@@ -117,7 +117,7 @@ func (c *cvar) ConjugateSubgradient(dst, dual, near []float64) {
 		func(t float64) float64 {
 			pull := 0.0
 			for i, d := range dual {
-				d = c.settle(i, d)
+				d = c.snapToCap(i, d)
 				first, last := 0 < d && d <= c.caps[i], 0 <= d && d < c.caps[i]
 				if c.lower[i] <= t && t < c.upper[i] && ((first && near[i] < t) || (last && near[i] > t)) {
 					pull += t - near[i]
@@ -126,14 +126,14 @@ func (c *cvar) ConjugateSubgradient(dst, dual, near []float64) {
 			return pull
 		})
 	for i, d := range dual {
-		first, last := c.interval(i, c.settle(i, d), t)
+		first, last := c.interval(i, c.snapToCap(i, d), t)
 		dst[i] = clamp(near[i], first, last)
 	}
 }
 
-// settle returns the dual, or exactly 0 or the cap if the dual is that up to
+// snapToCap returns the dual, or exactly 0 or the cap if the dual is that up to
 // rounding.
-func (c *cvar) settle(i int, dual float64) float64 {
+func (c *cvar) snapToCap(i int, dual float64) float64 {
 	if snap(dual-c.caps[i]) == 0 {
 		return c.caps[i]
 	}

@@ -126,7 +126,7 @@ func (w *leastDistance) enter(i int) bool {
 		if math.IsInf(t, 1) {
 			if excess <= 1e-12*w.size(i) {
 				w.ignore[i] = true
-				w.settle()
+				w.recompute()
 				return true
 			}
 			w.contradict(i, sign)
@@ -138,7 +138,7 @@ func (w *leastDistance) enter(i int) bool {
 		entering += t
 		if t == full {
 			w.append(i, sign*entering)
-			w.settle()
+			w.recompute()
 			return true
 		}
 		if slope > dependent {
@@ -204,9 +204,9 @@ func (w *leastDistance) solveUpper(c []float64) {
 	}
 }
 
-// settle computes the point and the multipliers from the active rows alone, so
+// recompute computes the point and the multipliers from the active rows alone, so
 // that rounding does not add up over the steps.
-func (w *leastDistance) settle() {
+func (w *leastDistance) recompute() {
 	n := len(w.active)
 	w.reduce(w.given)
 	if n == w.dim {

@@ -14,7 +14,7 @@ type estimate struct {
 	counts *cmdp.Counts
 	layers [][]row   // the choices of each step; one slice if pooled
 	mean   []float64 // slots×signals: scaled mean signals, 0 where nothing is known
-	fresh  bool      // a successor's count has passed a power of two since the last settle
+	fresh  bool      // a successor's count has passed a power of two since the last countDoubled
 
 	support Support // which successors are possible, nil if any
 
@@ -177,9 +177,9 @@ func (e *estimate) observe(tr *cmdp.Trajectory) []slot {
 
 func (e *estimate) index(x slot) int { return e.base[x.h] + int(e.offsets(x.h)[x.s]) + x.a }
 
-// settle reports whether the count of some successor has passed a power of two
+// countDoubled reports whether the count of some successor has passed a power of two
 // since the last call.
-func (e *estimate) settle() bool {
+func (e *estimate) countDoubled() bool {
 	was := e.fresh
 	e.fresh = false
 	return was

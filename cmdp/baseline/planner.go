@@ -54,7 +54,7 @@ func (l *lpLearner) Policy() cmdp.Policy {
 }
 
 func (l *lpLearner) plan() {
-	l.settle()
+	l.countDoubled()
 	if l.gate != nil && l.gate() {
 		l.retreats = true
 		return

@@ -314,7 +314,7 @@ func (x *expander) product(k, level int, probability float64, ways, begin int) {
 		return
 	}
 	if x.isStaged {
-		x.settle(to)
+		x.assignUpdates(to)
 		for r := range x.rewards {
 			x.gained[r] += probability * x.sum(x.rewards[r].after[x.action], r, x.after)
 		}
@@ -375,8 +375,8 @@ func (x *expander) value(c int32, a *Assignment, values []int64) int64 {
 	return value
 }
 
-// settle carries out the assignments of the updates along the way, index by index, and packs the state.
-func (x *expander) settle(to []uint64) {
+// assignUpdates carries out the assignments of the updates along the way, index by index, and packs the state.
+func (x *expander) assignUpdates(to []uint64) {
 	copy(x.after, x.values)
 	for _, index := range x.indices {
 		x.writes = x.writes[:0]

@@ -220,7 +220,7 @@ func (q *Query) SolveFleet(ctx context.Context, opts exact.Options) (*fleet.Plan
 	begin := time.Now()
 	plan, err := q.Fleet().planner.Solve(ctx, q.Task, opts)
 	if err == nil && q.Rounded() {
-		plan.Result, err = q.settle(ctx, plan.Result, opts, begin)
+		plan.Result, err = q.certify(ctx, plan.Result, opts, begin)
 	}
 	return plan, err
 }

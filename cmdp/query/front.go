@@ -95,7 +95,7 @@ func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOpt
 	if opts.Budget > 0 {
 		opts.Budget = max(opts.Budget-time.Since(begin), 1)
 	}
-	return f, q.settleFront(ctx, f, over, opts)
+	return f, q.certifyFront(ctx, f, over, opts)
 }
 
 // curves computes the curves for all choices of thresholds, with totals as they are rounded.

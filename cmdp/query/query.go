@@ -105,7 +105,7 @@ type family struct {
 	opts     Options
 
 	mu     sync.Mutex
-	free   *family // of the questions with totals rounded to the other side, see Query.settle
+	free   *family // of the questions with totals rounded to the other side, see Query.certify
 	kept   []*compiled
 	stored int // transitions of all of them
 }
@@ -296,7 +296,7 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 	if !q.Rounded() {
 		return r, nil
 	}
-	return q.settle(ctx, r, opts, begin)
+	return q.certify(ctx, r, opts, begin)
 }
 
 // SecondOpinion asks GLPK about the explicit program of a query, see [exact.SecondOpinion]; of a fleet it is

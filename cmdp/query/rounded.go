@@ -40,9 +40,9 @@ func (q *Query) towards(ctx context.Context, over []Objective) (*Query, error) {
 	return (&family{declared: q.family.declared, opts: opts}).compile(ctx, q.Problem, q.options.Thresholds)
 }
 
-// settleFront makes what a curve with rounded totals says of all policies true of the exact problem: all that can be
+// certifyFront makes what a curve with rounded totals says of all policies true of the exact problem: all that can be
 // reached lies within the curve with totals rounded to the other side, whose corners are compared with the points.
-func (q *Query) settleFront(ctx context.Context, f *Front, over []Objective, opts exact.FrontOptions) error {
+func (q *Query) certifyFront(ctx context.Context, f *Front, over []Objective, opts exact.FrontOptions) error {
 	f.Status = exact.Undecided
 	free, err := q.relaxed(ctx)
 	if err != nil || free == nil {
@@ -120,10 +120,10 @@ func (p *FrontPart) missed(corners [][]float64, opts exact.FrontOptions) (euclid
 	return euclidean, relative
 }
 
-// settle makes what an answer with rounded totals says of all policies true of the exact problem. Every policy that
+// certify makes what an answer with rounded totals says of all policies true of the exact problem. Every policy that
 // keeps the exact limits keeps those of the question with totals rounded to the other side, and has a goal there that
 // is at least as good: a bound of that question holds, and if it is infeasible, so is the exact one.
-func (q *Query) settle(ctx context.Context, r *exact.Result, opts exact.Options,
+func (q *Query) certify(ctx context.Context, r *exact.Result, opts exact.Options,
 	begin time.Time) (*exact.Result, error) {
 	if p := q.Problem; p.Goal.Cost != nil || p.Target != nil {
 		r = q.atWorst(r)
@@ -135,21 +135,21 @@ func (q *Query) settle(ctx context.Context, r *exact.Result, opts exact.Options,
 	if err != nil {
 		return nil, err
 	}
-	settled := q.Unproved(r)
+	certified := q.Unproved(r)
 	wanted := 0.0
 	switch {
 	case free == nil:
 	case free.Status == exact.Infeasible && r.Status != exact.Optimal:
-		settled.Status = exact.Infeasible
+		certified.Status = exact.Infeasible
 	case free.Status == exact.Optimal:
-		settled.Bound = free.Bound
+		certified.Bound = free.Bound
 		wanted = max(r.Gap, free.Gap, opts.Gap*math.Abs(r.Objective))
 	}
-	settled.Gap = settled.Objective - settled.Bound
-	if settled.Status == exact.Stopped && settled.Gap <= wanted {
-		settled.Status = r.Status
+	certified.Gap = certified.Objective - certified.Bound
+	if certified.Status == exact.Stopped && certified.Gap <= wanted {
+		certified.Status = r.Status
 	}
-	return settled, nil
+	return certified, nil
 }
 
 // otherSides returns, of each declared return that is rounded, the coordinate of its other bound.

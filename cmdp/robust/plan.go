@@ -365,7 +365,7 @@ func (s *search) natureTo(costs float64, prices []float64) (*Answer, error) {
 		s.takeDual(p, prices)
 	}
 	if a != nil && s.set.spec.Fixed {
-		a, err = s.set.settle(a, policy)
+		a, err = s.set.averageOverVisits(a, policy)
 	}
 	return a, err
 }
@@ -456,7 +456,7 @@ func (s *search) worstModels() error {
 			}
 			a, err := s.dyn.respond(s.ctx, c.Policy, dir) // which is defined, as the policy is a column
 			if err == nil && s.set.spec.Fixed {
-				a, err = s.set.settle(a, c.Policy)
+				a, err = s.set.averageOverVisits(a, c.Policy)
 			}
 			if err != nil {
 				return err

@@ -28,7 +28,7 @@ func (s *Set) Worst(ctx context.Context, parts []exact.WeightedPolicy, dir []flo
 	for _, c := range parts {
 		a, err := dyn.respond(ctx, c.Policy, dir)
 		if err == nil && s.spec.Fixed {
-			a, err = s.settle(a, c.Policy)
+			a, err = s.averageOverVisits(a, c.Policy)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -67,9 +67,9 @@ func (s *Set) returnsIn(ctx context.Context, m *cmdp.Model, parts []exact.Weight
 	return sum, nil
 }
 
-// settle turns an answer that differs between visits into one of the fixed models: choices with the same probabilities
-// get the mean of the answers, weighted by how often a policy takes them.
-func (s *Set) settle(a *Answer, policy *exact.Policy) (*Answer, error) {
+// averageOverVisits turns an answer that differs between visits into one of the fixed models: choices with the same
+// probabilities get the mean of the answers, weighted by how often a policy takes them.
+func (s *Set) averageOverVisits(a *Answer, policy *exact.Policy) (*Answer, error) {
 	if s.m.Horizon() == 0 && s.spec.Same == nil {
 		return a, nil // it is one
 	}
