@@ -76,7 +76,7 @@ func (c *euclidean) ConjugateSubgradient(dst, dual, near []float64) {
 		})
 	for i, d := range dual {
 		l, u := c.sides(i)
-		dst[i] = c.place(i, clamp(t*d, l, u))
+		dst[i] = c.pointAt(i, clamp(t*d, l, u))
 	}
 }
 

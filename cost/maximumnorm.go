@@ -77,6 +77,6 @@ func (c *maximumNorm) ConjugateSubgradient(dst, dual, near []float64) {
 		if d != 0 {
 			z = math.Copysign(t, d)
 		}
-		dst[i] = c.place(i, clamp(z, l, u))
+		dst[i] = c.pointAt(i, clamp(z, l, u))
 	}
 }

@@ -48,8 +48,8 @@ func (c *centered) sides(i int) (lower, upper float64) {
 	return c.lower[i] - c.center[i], c.upper[i] - c.center[i]
 }
 
-// place returns coordinate i of the point of the domain at offset z from the
+// pointAt returns coordinate i of the point of the domain at offset z from the
 // center. The clamp undoes rounding.
-func (c *centered) place(i int, z float64) float64 {
+func (c *centered) pointAt(i int, z float64) float64 {
 	return clamp(c.center[i]+z, c.lower[i], c.upper[i])
 }

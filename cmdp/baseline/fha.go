@@ -64,7 +64,7 @@ func newFHA(c Config) (cmdp.Learner, error) {
 	l.ready(newSweep(l.estimate, kernelBox, radius), core.lowered(means))
 	l.x = fhaState{At: -1}
 	l.Keep(&l.x)
-	l.Then(func() error { l.place(); return nil })
+	l.Then(func() error { l.beginInterval(); return nil })
 	return l, nil
 }
 
@@ -76,8 +76,8 @@ func intervalShape(step *cmdp.Shape, steps int) (*cmdp.Shape, error) {
 		Returns: []cmdp.Interval{{Lower: lower, Upper: upper}}})
 }
 
-// place makes the state that the run is in that in which the interval begins.
-func (l *fha) place() {
+// beginInterval makes the state that the run is in that in which the interval begins.
+func (l *fha) beginInterval() {
 	if l.x.At < 0 {
 		return
 	}
@@ -89,7 +89,7 @@ func (l *fha) place() {
 // Policy plans at the beginning of an interval, and returns the policy of the next step.
 func (l *fha) Policy() cmdp.Policy {
 	if l.x.H == 0 && !l.state.Planned {
-		l.place()
+		l.beginInterval()
 	}
 	return laterPolicy{l.lpLearner.Policy(), l.x.H}
 }

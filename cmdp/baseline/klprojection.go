@@ -43,8 +43,8 @@ type klNode struct {
 	value  float64   // work space: exponent
 }
 
-// see brings seen up to date.
-func (x *klNode) see() {
+// listSupport lists in seen where center is not zero.
+func (x *klNode) listSupport() {
 	x.seen = x.seen[:0]
 	for s, p := range x.center {
 		if p > 0 {

@@ -97,7 +97,7 @@ func TestBend(t *testing.T) {
 		radius := []float64{0, 0.1, 0.5, 1.5, 2.5}[rng.IntN(5)]
 		b.prepare(v)
 		node := klNode{center: center}
-		node.see()
+		node.listSupport()
 		got := b.bend(p, prior, center, node.seen, radius)
 		value := func(p []float64) float64 {
 			sum := 0.0

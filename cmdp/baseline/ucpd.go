@@ -69,7 +69,7 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 	l.Keep(&l.queue, &l.at, &l.kl.v, &l.kl.opt.lbfgsPairs)
 	l.Then(func() error {
 		for i := range l.kl.nodes {
-			l.kl.nodes[i].see()
+			l.kl.nodes[i].listSupport()
 		}
 		return nil
 	})
@@ -127,7 +127,7 @@ func (l *ucpdLearner) epoch() {
 			for j, s := range r.next {
 				x.center[s] = r.prob[j]
 			}
-			x.see()
+			x.listSupport()
 			x.radius = l.factor * math.Sqrt(2*float64(l.states)*log/max(1, r.visits))
 			if r.visits == 0 {
 				x.radius = 2 // nothing is known, whatever the factor

@@ -72,7 +72,7 @@ func watch(m *cmdp.Model, mon monitor.Monitor) ([]float64, error) {
 	for range monitorEpisodes {
 		w.rewards = nil
 		s := m.Start(rng)
-		memory, err := w.see(func(dst []float64) int {
+		memory, err := w.judge(func(dst []float64) int {
 			return mon.Start(dst, monitor.Transition{State: -1, Choice: -1, Next: s, Returns: r})
 		}, r)
 		if err != nil {
@@ -87,7 +87,7 @@ func watch(m *cmdp.Model, mon monitor.Monitor) ([]float64, error) {
 				t.Choice = first + a
 				t.Next = m.Step(r, rng, h, s, a)
 			}
-			memory, err = w.see(func(dst []float64) int { return mon.Step(dst, memory, t) }, r)
+			memory, err = w.judge(func(dst []float64) int { return mon.Step(dst, memory, t) }, r)
 			if err != nil {
 				return nil, err
 			}
@@ -101,8 +101,8 @@ func watch(m *cmdp.Model, mon monitor.Monitor) ([]float64, error) {
 	return w.all, nil
 }
 
-// see judges one answer.
-func (w *watched) see(ask func(dst []float64) int, shown []float64) (memory int, err error) {
+// judge checks one answer.
+func (w *watched) judge(ask func(dst []float64) int, shown []float64) (memory int, err error) {
 	for i := range w.dst {
 		w.dst[i] = math.NaN() // whoever does not set a reward leaves it
 	}

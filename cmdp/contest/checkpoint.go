@@ -123,7 +123,7 @@ func (f *CheckpointFile) Adopt(from *cmdp.Checkpoint, path string) error {
 	return nil
 }
 
-func (f *CheckpointFile) place(t *Trial) int {
+func (f *CheckpointFile) trialNumber(t *Trial) int {
 	return slices.Index(f.contest.Entrants, t.Entrant)*f.contest.Seeds + t.Index
 }
 
@@ -133,7 +133,7 @@ func (f *CheckpointFile) Restore(r *Run) error {
 		return nil
 	}
 	f.mu.Lock()
-	old := f.saved.Runs[f.place(r.Trial)]
+	old := f.saved.Runs[f.trialNumber(r.Trial)]
 	f.mu.Unlock()
 	if old.State == nil {
 		return nil
@@ -173,7 +173,7 @@ func (f *CheckpointFile) put(r *Run, result *RunResult) (err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.saved.Runs[f.place(r.Trial)] = run
+	f.saved.Runs[f.trialNumber(r.Trial)] = run
 	if err := f.saved.WriteFile(f.path); err != nil {
 		return fmt.Errorf("%w; a checkpoint that was there before is untouched", err)
 	}

@@ -123,7 +123,7 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 	}
 	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f, options: opts}
 	nameApart(q.Limits, p)
-	err = q.place()
+	err = q.numberLimits()
 	if err == nil {
 		err = q.setTask(ctx)
 	}

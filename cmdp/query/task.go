@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// place gives limits their coordinates and their rows in the task.
-func (q *Query) place() error {
+// numberLimits gives limits their coordinates and their rows in the task.
+func (q *Query) numberLimits() error {
 	row := 0
 	for _, l := range q.Limits {
 		if l.row < 0 {

@@ -154,12 +154,12 @@ func (f *writer) transitions(w *bufio.Writer) {
 	for s := range m.States() {
 		first, end := int(m.First[s]), int(m.First[s+1])
 		if first == end { // the loop
-			w.Write(fmt.Appendf(nil, "%s%d %s\n", f.place(nil, s, 0), s, one))
+			w.Write(fmt.Appendf(nil, "%s%d %s\n", f.appendSource(nil, s, 0), s, one))
 			continue
 		}
 		for c := first; c < end; c++ {
 			for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
-				b = f.place(b[:0], s, c-first)
+				b = f.appendSource(b[:0], s, c-first)
 				b = strconv.AppendInt(b, int64(m.Target[e]), 10)
 				b = f.probability(append(b, ' '), e)
 				if name := m.ChoiceActions.Name(c) + m.BranchActions.Name(e); name != "" {
@@ -182,9 +182,9 @@ func (f *writer) probability(b []byte, e int) []byte {
 	return append(b, ']')
 }
 
-// place appends the state and, but for a Markov chain, the choice that a line
+// appendSource appends the state and, but for a Markov chain, the choice that a line
 // belongs to.
-func (f *writer) place(b []byte, s, choice int) []byte {
+func (f *writer) appendSource(b []byte, s, choice int) []byte {
 	b = append(strconv.AppendInt(b, int64(s), 10), ' ')
 	if f.m.Players > 0 {
 		b = append(strconv.AppendInt(b, int64(choice), 10), ' ')
@@ -290,7 +290,7 @@ func (f *writer) branchRewards(w *bufio.Writer, r *exchange.Reward) {
 	for s := range m.States() {
 		for c := m.First[s]; c < m.First[s+1]; c++ {
 			for e := m.Offset[c]; earns[c] && e < m.Offset[c+1]; e++ {
-				b = f.place(b[:0], s, int(c-m.First[s]))
+				b = f.appendSource(b[:0], s, int(c-m.First[s]))
 				b = strconv.AppendInt(b, int64(m.Target[e]), 10)
 				b = strconv.AppendFloat(append(b, ' '), own.Total(s, int(c), e), 'g', -1, 64)
 				w.Write(append(b, '\n'))

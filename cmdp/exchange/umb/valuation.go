@@ -27,7 +27,7 @@ func (r *reader) valuations() error {
 	var err error
 	v.strings, err = r.strings(folder, d.Strings)
 	if err == nil {
-		err = v.place(r.raw[folder+"valuation-to-class.bin"])
+		err = v.locate(r.raw[folder+"valuation-to-class.bin"])
 	}
 	if err == nil {
 		r.m.Variables, err = v.variables()
@@ -49,8 +49,8 @@ type valuer struct {
 	at      []int   // the first byte of each state; nil if all are of the same size
 }
 
-// place finds out where the valuation of each state stands.
-func (v *valuer) place(classes []byte) error {
+// locate finds out where the valuation of each state stands.
+func (v *valuer) locate(classes []byte) error {
 	if len(v.classes) == 0 {
 		return fmt.Errorf("index.json describes no class of valuations")
 	}
