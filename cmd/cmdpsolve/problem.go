@@ -206,10 +206,14 @@ func (p *loaded) headed(wanted string, answered ...string) report.Heading {
 type subject struct {
 	Problem string `json:"problem"`
 	Wanted  string `json:"wanted,omitempty"`
+	// Rounded says that totals are rounded. But for what query.Query.Rounded names, numbers are of that problem.
+	Rounded bool `json:"rounded,omitempty"`
 	made
 }
 
-func (p *loaded) subject() subject { return subject{Problem: p.title(), Wanted: p.wanted()} }
+func (p *loaded) subject() subject {
+	return subject{Problem: p.title(), Wanted: p.wanted(), Rounded: p.Rounded()}
+}
 
 // wanted describes goal, constraints and target in a line.
 func (p *loaded) wanted() string {

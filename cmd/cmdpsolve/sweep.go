@@ -157,8 +157,8 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	if err := c.sweep.over.chooseSides(p); err != nil {
 		return err
 	}
-	rep, begin := &sweepReport{subject: subject{Problem: p.title(), Wanted: c.sweep.over.wanted(ctx, p)},
-		Plans: []*sweptReport{}}, time.Now()
+	rep, begin := &sweepReport{subject: p.subject(), Plans: []*sweptReport{}}, time.Now()
+	rep.Wanted = c.sweep.over.wanted(ctx, p)
 	for _, l := range c.sweep.over {
 		rep.Over = append(rep.Over, overWords(l))
 	}
