@@ -6,21 +6,29 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// bound returns μ·v and how far the least value may lie below, by a pass over the model. Let
-// h be the relative values. In an end no mean is below the least of θ·r + Σ P h − h over
+// bound returns μ·v and how far the least value may lie below, by a pass over the model. small, if not nil, is added
+// to v. Let h be the relative values. In an end no mean is below the least of θ·r + Σ P h − h over
 // its choices; v is at most that in each end, up to the margin, and at most the totals and its mean after
 // every choice, so that with what has been collected it can only rise on the way.
-func (p *averageReward) bound(means, totals []float64, w *transient) (value, margin float64) {
-	v, size := p.liftValues(nil, w.LeastTotal), 0.0
+func (p *averageReward) bound(means, totals, v, small []float64) (value, margin float64) {
+	size := 0.0
 	value, lost := startMean(p.m, v)
+	if small != nil {
+		more, alsoLost := startMean(p.m, small)
+		value += more
+		lost += alsoLost + roundoff*math.Abs(value)
+	}
 	if !p.boundedTotals(totals) {
 		return value, math.Inf(1)
 	}
 	collects := floats.Norm(totals, 1) > 0
-	low := &lowerValues{p: p.infiniteHorizon, dir: totals, v: v}
+	low := &lowerValues{p.infiniteHorizon, totals, v, small}
 	for s, x := range v {
 		if !p.graph.In[s] {
 			continue
+		}
+		if small != nil {
+			x += small[s]
 		}
 		if p.k.First[s] == p.k.First[s+1] {
 			margin = max(margin, x)
@@ -31,8 +39,7 @@ func (p *averageReward) bound(means, totals []float64, w *transient) (value, mar
 			}
 			inside := p.ends.Inside[c]
 			if !inside || collects { // else v is the same everywhere
-				up, weight, error := p.residual(totals, v, s, c)
-				if up < error && weight > 0 && !low.holdsExactly(s, c) {
+				if low.shortfall(s, c) > 0 && !low.holdsExactly(s, c) {
 					return value, math.Inf(1)
 				}
 			}

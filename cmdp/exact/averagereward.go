@@ -275,7 +275,7 @@ func (p *averageReward) solve(ctx context.Context, dir []float64) (w *transient,
 		if err := p.solveTransient(ctx, w, totals, least); err != nil {
 			return nil, 0, 0, err
 		}
-		value, margin = p.bound(means, totals, w)
+		value, margin = p.bound(means, totals, p.liftValues(nil, w.LeastTotal), nil)
 		if !math.IsInf(margin, 1) || w.Cancels() || w.Perturbation > most {
 			return w, value, margin, nil
 		}
@@ -370,14 +370,30 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 	q.infiniteHorizon, q.transients = &base, make(map[string]*transient)
 	q.least.Restart()
 	w, value, margin, err := q.solve(ctx, dir)
-	if err != nil || p.m.Average() || w.Quotient.Rest > mostNearOneStates {
+	small := w.Quotient.Rest <= mostNearOneStates
+	if err != nil || p.m.Average() || !small && !hasRareEnds(w.LeastTotal) {
 		return value, margin, err
 	}
 	returns, err := q.policyReturns(ctx, &markov.Rule{Actions: q.policyOf(w)}, false)
 	if err != nil {
 		return 0, 0, err
 	}
-	if reached := dot(dir, returns); reached-value > 0.1*defaultGap*math.Abs(reached) {
+	reached := dot(dir, returns)
+	wide := func() bool { return reached-value > 0.1*defaultGap*math.Abs(reached) }
+	for n := 0; n < mostCorrections && wide() && !w.Cancels(); n++ {
+		rough, more, err := q.correctedValues(ctx, w.LeastTotal)
+		if err != nil {
+			return 0, 0, err
+		}
+		if more == nil {
+			break
+		}
+		means, totals := q.splitDirection(dir)
+		if sharp, error := q.bound(means, totals, rough, more); sharp-error > value-margin {
+			value, margin = sharp, error
+		}
+	}
+	if wide() && small {
 		sharp, error, err := q.solveRational(ctx, w, dir, value)
 		if err != nil {
 			return 0, 0, err

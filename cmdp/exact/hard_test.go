@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/threshold"
 )
 
 // TestWorkers checks that the answer does not depend on the number of goroutines, to
@@ -276,38 +277,61 @@ func mustBox(t *testing.T, dim int) *geometry.Box {
 }
 
 // TestRareEnds: each step costs 1, or 1.5 on other ways, and is the last with a small probability. The optimum is the
-// mean number of steps, which is known to rounding in spite of all the steps that it is the sum of.
+// mean number of steps, which is known to rounding in spite of all the steps that it is the sum of. Beside it stands a
+// long-run mean, in half of the models.
 func TestRareEnds(t *testing.T) {
-	for _, states := range []int{3, 70, 300} {
-		for _, rare := range []float64{1e-4, 1e-6, 0x1p-23} {
-			rng := rand.New(rand.NewPCG(uint64(states), 8))
-			b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1,
-				Start: []cmdp.StartState{{State: 0, Probability: 1}}}, states+1)
-			for s := range states {
-				for a := range 2 {
-					to := rng.Perm(states)[:2]
-					row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{1 + 0.5*float64(a)},
-						Next: []cmdp.Transition{{Next: to[0], Probability: 0.25},
-							{Next: to[1], Probability: 0.75 - rare}, {Next: states, Probability: rare}}}
-					if err := b.Add(row); err != nil {
-						t.Fatal(err)
-					}
+	for _, ends := range [][]float64{{1e-4, 1e-6, 0x1p-23}, {1e-6, 0x1p-23}} {
+		for _, states := range []int{3, 70, 300} {
+			for _, rare := range ends {
+				for _, means := range []bool{false, true} {
+					rareEnds(t, states, rare, means)
 				}
 			}
-			m, err := b.Build()
-			if err != nil {
-				t.Fatal(err)
-			}
-			task := cmdp.Task{Cost: linear(t, box(t, m), []float64{1})}
-			r, err := exact.Solve(t.Context(), m, task, exact.Options{})
-			if err != nil || r.Status != exact.Optimal || !(math.Abs(r.Objective*rare-1) <= 1e-9) ||
-				!(r.Gap <= 1e-9*r.Objective) {
-				t.Errorf("%d states: %+v, %v: want %g", states, r, err, 1/rare)
-				continue
-			}
-			if _, err := exact.VerifyBound(t.Context(), m, task, r.Proof); err != nil {
-				t.Errorf("%d states, ends %g: %v", states, rare, err)
-			}
 		}
+		t.Cleanup(threshold.Lower()) // and as large models
+	}
+}
+
+func rareEnds(t *testing.T, states int, rare float64, means bool) {
+	t.Helper()
+	rng, spec := rand.New(rand.NewPCG(uint64(states), 8)), cmdp.ModelSpec{Discount: 1, Dim: 1,
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	direction, returns := []float64{1}, func(total, _ float64) []float64 { return []float64{total} }
+	if means {
+		spec.Dim, spec.Means = 2, []bool{false, true}
+		direction, returns = []float64{1, 1}, func(total, mean float64) []float64 { return []float64{total, mean} }
+	}
+	b := cmdp.NewBuilder(spec, states+1)
+	add := func(s, a int, r []float64, next ...cmdp.Transition) {
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: r, Next: next}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s := range states {
+		for a := range 2 {
+			to := rng.Perm(states)[:2]
+			add(s, a, returns(1+0.5*float64(a), 9), cmdp.Transition{Next: to[0], Probability: 0.25},
+				cmdp.Transition{Next: to[1], Probability: 0.75 - rare}, cmdp.Transition{Next: states, Probability: rare})
+		}
+	}
+	want := 1 / rare
+	if means { // one of two long runs
+		want += 0.5
+		add(states, 0, returns(0, 0.5), cmdp.Transition{Next: states, Probability: 1})
+		add(states, 1, returns(0, 0.75), cmdp.Transition{Next: states, Probability: 1})
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := cmdp.Task{Cost: linear(t, box(t, m), direction)}
+	r, err := exact.Solve(t.Context(), m, task, exact.Options{})
+	if err != nil || r.Status != exact.Optimal || !(math.Abs(r.Objective/want-1) <= 1e-9) ||
+		!(r.Gap <= 1e-9*r.Objective) {
+		t.Errorf("%d states, means %v: %+v, %v: want %g", states, means, r, err, want)
+		return
+	}
+	if _, err := exact.VerifyBound(t.Context(), m, task, r.Proof); err != nil {
+		t.Errorf("%d states, means %v, ends %g: %v", states, means, rare, err)
 	}
 }

@@ -515,9 +515,19 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 // in z.
 func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 	dir []float64) (value, margin float64, err error) {
+	rough, small, err := p.correctedValues(ctx, z)
+	if small == nil || err != nil {
+		return math.Inf(-1), math.Inf(1), err
+	}
+	value, margin = (&lowerValues{p, dir, rough, small}).bound(z.Quotient)
+	return value, margin, nil
+}
+
+// correctedValues returns the values of all states and what they lack, nil if there is no least total, see solveShaped.
+func (p *infiniteHorizon) correctedValues(ctx context.Context, z *markov.LeastTotal) (rough, small []float64, err error) {
 	q, v := z.Quotient, slices.Clone(z.Values)
 	reward, weight := slices.Clone(z.Reward), slices.Clone(z.Weight)
-	rough := p.liftValues(nil, z)
+	rough = p.liftValues(nil, z)
 	for s := range q.Rest {
 		for i := q.First[s]; i < q.First[s+1]; i++ {
 			leaves := 1 - p.gamma
@@ -543,16 +553,15 @@ func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 	copy(z.Reward, reward)
 	copy(z.Weight, weight)
 	if err != nil {
-		return 0, 0, err
+		return nil, nil, err
 	}
-	value, margin = math.Inf(-1), math.Inf(1)
 	if endless == nil {
-		value, margin = (&lowerValues{p, dir, rough, p.liftValues(nil, z)}).bound(z.Quotient)
+		small = p.liftValues(nil, z)
 	}
 	for n, x := range v {
 		z.Values[n] += x
 	}
-	return value, margin, nil
+	return rough, small, nil
 }
 
 // solveRational returns a bound found in rational arithmetic, with an infinite margin if that is not possible.

@@ -89,12 +89,12 @@ func (p *infiniteHorizon) recheck(ctx context.Context, dir []float64) (value, ma
 }
 
 // tightened returns a better bound of a total where its own is far below what the policy that was found comes to: what
-// choices are made cheaper by adds up in the many steps that a rare end takes. That of corrections comes first, then
-// in small models one in rational arithmetic.
+// choices are made cheaper by adds up in the many steps that a rare end takes. That of corrections comes first, and of
+// corrections of these, then in small models one in rational arithmetic.
 func (p *infiniteHorizon) tightened(ctx context.Context, z *markov.LeastTotal, dir []float64,
 	value, margin float64) (bound, error float64, err error) {
 	small := z.Quotient.Rest <= mostNearOneStates
-	if p.usesSweeps && !small || p.tolerance > 0 {
+	if p.usesSweeps && !small && !hasRareEnds(z) || p.tolerance > 0 {
 		return value, margin, nil
 	}
 	st := &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions)}
@@ -105,7 +105,7 @@ func (p *infiniteHorizon) tightened(ctx context.Context, z *markov.LeastTotal, d
 	}
 	reached := dot(dir, returns)
 	wide := func() bool { return reached-value > 0.5*defaultGap*math.Abs(reached) }
-	if wide() && !z.Cancels() && !p.usesSweeps {
+	for n := 0; n < mostCorrections && wide() && !z.Cancels(); n++ {
 		sharp, error, err := p.solveShaped(ctx, z, dir)
 		if err != nil {
 			return 0, 0, err
@@ -124,6 +124,15 @@ func (p *infiniteHorizon) tightened(ctx context.Context, z *markov.LeastTotal, d
 		}
 	}
 	return value, margin, nil
+}
+
+// mostCorrections is how often values are corrected.
+const mostCorrections = 3
+
+// hasRareEnds reports whether a total takes so many steps that their rounding adds up to more than what is negligible.
+func hasRareEnds(z *markov.LeastTotal) bool {
+	const steps = 1e4
+	return floats.Norm(z.Values, math.Inf(1)) > steps*floats.Norm(z.Reward, math.Inf(1))
 }
 
 // solverBound returns μ·v and the solver's own bound on how far V* may lie below it. What is

@@ -202,7 +202,8 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, rou
 		if err := p.chain.Solve(ctx, x, mass, true, rest/float64(hi-lo)); err != nil {
 			return err
 		}
-		if p.gamma < 1 && !p.chain.eliminated(ctx) && slices.Min(mass) >= 0 {
+		surely := p.gamma < 1 || leaves && len(forever) == 0
+		if surely && !p.chain.eliminated(ctx) && slices.Min(mass) >= 0 {
 			p.chain.rescaleToLeak(x, mass)
 		}
 	}
