@@ -418,7 +418,9 @@ func (s *columnGeneration) priceMultipliers(mu, nu []float64) (added bool, err e
 }
 
 // perturbMultipliers is priceMultipliers for multipliers at which the returns of some loops cancel out up to rounding:
-// it changes them a little, until all of the loops cost something.
+// it changes them a little, until all of the loops cost something. Where a cost or a target is curved the best place
+// may be one from which no loop leads anywhere better, so that all of them cancel out; multipliers are then those of a
+// master in which rays cost a little.
 func (s *columnGeneration) perturbMultipliers(mu, nu []float64, gains [][]float64) (added bool, err error) {
 	if s.perturbing {
 		return false, nil
@@ -427,6 +429,11 @@ func (s *columnGeneration) perturbMultipliers(mu, nu []float64, gains [][]float6
 	defer func() { s.perturbing = false }()
 	for raise := leastPerturbation; raise < mostPerturbation; raise *= 10 {
 		before := s.bound.proof
+		if !s.affine || !s.complete {
+			if raisedMu, raisedNu, ok := s.master.raised(raise); ok {
+				mu, nu = raisedMu, raisedNu
+			}
+		}
 		added, err = s.priceMultipliers(mu, s.master.perturbed(nu, gains, raise))
 		if added || err != nil || s.bound.proof != before {
 			return added, err

@@ -23,16 +23,43 @@ func (s *columnGeneration) tolerance(relative float64) float64 {
 		if s.traits.nearOneDiscount {
 			small = 1e-8
 		}
-		tol += math.Min(math.Max(2*s.bound.proof.Margin, 1e-13*s.master.extent),
+		rounding := math.Max(1e-13*s.master.extent, s.costRounding())
+		tol += math.Min(math.Max(2*s.bound.proof.Margin, rounding),
 			small*(s.master.extent+math.Abs(s.incumbent.cost)))
 	}
 	return math.Max(tol, s.absoluteGap)
 }
 
+// costRounding is by how much the cost of the incumbent is unknown, since returns are known to sameReturn of their
+// range. Where a curved cost is flat that is more than its slope, which the extent of the master is made of, says.
+func (s *columnGeneration) costRounding() float64 {
+	v := s.incumbent.v
+	if v == nil {
+		return 0
+	}
+	slope, moved := make([]float64, len(v)), make([]float64, len(v))
+	s.task.Cost.Subgradient(slope, v)
+	most := 0.0
+	for _, by := range [2]float64{sameReturn, -sameReturn} {
+		for i, x := range v {
+			moved[i] = x
+			if scale := s.master.scale[i]; scale < Boundless {
+				moved[i] += math.Copysign(by, by*slope[i]) * scale
+			}
+		}
+		if cost := s.task.Cost.Value(moved); isFinite(cost) {
+			most = math.Max(most, math.Abs(cost-s.incumbent.cost))
+		}
+	}
+	return most
+}
+
 // magnitude is what the gap is measured by: the largest of the cost of the
-// incumbent and of the spread of the costs of the policies found.
+// incumbent and of the spread of the costs of the incumbent and the policies found. Where policies go round a loop
+// there may be but one of these.
 func (s *columnGeneration) magnitude() float64 {
 	all := s.costRange
+	all.add(s.incumbent.cost)
 	for _, c := range s.master.columns {
 		if c.ray == nil && c.link == nil && len(s.master.blocks) == 1 {
 			all.add(s.task.Cost.Value(c.returns))

@@ -278,9 +278,12 @@ func (m *master) normalizeRay(c column) column {
 	return c
 }
 
+// sameReturn is the share of its range up to which two values of a return are equal.
+const sameReturn = 1e-14
+
 // sameReturns reports whether two points are equal up to rounding in each coordinate.
 func (m *master) sameReturns(a, b []float64) bool {
-	share := 1e-14 / float64(len(m.blocks))
+	share := sameReturn / float64(len(m.blocks))
 	for i := range a {
 		if math.Abs(a[i]-b[i]) > share*m.scale[i]+4*roundoff*math.Max(math.Abs(a[i]), math.Abs(b[i])) {
 			return false
@@ -525,4 +528,26 @@ func (m *master) perturbed(nu []float64, gains [][]float64, raise float64) []flo
 		}
 	}
 	return out
+}
+
+// raised returns the multipliers of the program in which each ray has to cost something: a share of what a tangent changes
+// by along it. ok is false where no multipliers do that.
+func (m *master) raised(share float64) (mu, nu []float64, ok bool) {
+	costs := slices.Clone(m.costs)
+	defer func() { m.costs = costs }()
+	m.costs = slices.Clone(costs)
+	for j, c := range m.columns {
+		if c.ray == nil {
+			continue
+		}
+		size := 0.0
+		for _, cut := range m.cuts {
+			size = math.Max(size, math.Abs(floats.Dot(cut.slope, c.returns)))
+		}
+		m.costs[firstLambda+j] -= share * size / m.extent
+	}
+	if err := m.solve(); err != nil {
+		return nil, nil, false
+	}
+	return slices.Clone(m.mu), slices.Clone(m.nu), true
 }

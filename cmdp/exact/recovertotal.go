@@ -139,7 +139,7 @@ func (s *rayRecovery) affordableShare(ways []*reachingMixture) float64 {
 
 // attainsIncumbent reports whether an answer keeps the limits and costs what it should.
 func (s *rayRecovery) attainsIncumbent(r *Result) bool {
-	if !s.meets(r) {
+	if !s.meets(r.Returns) {
 		return false
 	}
 	return s.task.Cost == nil || s.costOf(r.Returns)-s.incumbent.cost <= 2*s.costAllowance()

@@ -127,16 +127,18 @@ func (s *recovery) bindingFace() face {
 	return f
 }
 
-// meets reports whether the returns meet the target within the stated tolerance.
-func (s *recovery) meets(r *Result) bool {
-	d := s.targetTest()
-	return d.satisfied(r.Returns, r.Violation)
+// meets reports whether returns meet the target within the stated tolerance.
+func (s *recovery) meets(v []float64) bool {
+	d, distance := s.targetTest(), 0.0
+	if s.task.Target != nil && !d.complete {
+		distance = s.violation(v)
+	}
+	return d.satisfied(v, distance)
 }
 
 // preservesIncumbent reports whether returns are as good as those of the incumbent.
 func (s *recovery) preservesIncumbent(v []float64) bool {
-	d := s.targetTest()
-	return d.satisfied(v, 0) && (s.task.Cost == nil ||
+	return s.meets(v) && (s.task.Cost == nil ||
 		s.task.Cost.Value(v) <= s.incumbent.cost+s.tolerance(s.acceptedGap))
 }
 

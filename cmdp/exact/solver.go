@@ -108,7 +108,7 @@ func (s *solver) withBounds(r *Result) (*Result, error) {
 	}
 	s.fillPrices(r)
 	r.Iterations = s.iterations
-	if s.task.Cost != nil && !(r.Gap <= s.tolerance(s.acceptedGap)) || !s.meets(r) {
+	if s.task.Cost != nil && !(r.Gap <= s.tolerance(s.acceptedGap)) || !s.meets(r.Returns) {
 		r.Status = Undecided
 	}
 	return r, nil
@@ -157,7 +157,7 @@ func (s *solver) recheckBound(r *Result) error {
 	p.Bound = p.Value - conjugate - p.Support - p.Margin
 	p.Without = s.relevance.leftOut()
 	r.Proof, r.Bound = &p, p.Bound
-	if isFinite(r.Objective) && s.meets(r) {
+	if isFinite(r.Objective) && s.meets(r.Returns) {
 		r.Bound = math.Min(p.Bound, r.Objective)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"errors"
 	"math"
 
 	"cmdpsolve/cmdp"
@@ -27,7 +28,7 @@ func (s *columnGeneration) refine(allowance float64) error {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.master.solve(); err != nil {
+		if err := s.solveMaster(); err != nil {
 			return err
 		}
 		refined, err := s.supportingHyperplane(s.mixtureAt(s.master.lambda))
@@ -39,6 +40,49 @@ func (s *columnGeneration) refine(allowance float64) error {
 		}
 	}
 	return nil
+}
+
+// solveMaster solves the master. Where the tangents that it knows let the cost fall without limit along rays, it adds
+// those at points so far along them that the cost falls no more, or that lie outside of the target, if there are any.
+func (s *columnGeneration) solveMaster() error {
+	for {
+		err := s.master.solve()
+		if s.affine && s.complete || !errors.Is(err, errNoBound) {
+			return err
+		}
+		end, found := s.endOfRay(s.master.sol.Ray[firstLambda:])
+		if !found {
+			return err
+		}
+		s.master.v, s.master.tau = end.v, math.Inf(-1)
+		if _, err := s.supportingHyperplane(end); err != nil {
+			return err
+		}
+	}
+}
+
+// endOfRay goes from the incumbent along a ray, with steps that double, to a point where the cost does not fall or which
+// lies outside of the target. It reports whether it found one.
+func (s *columnGeneration) endOfRay(ray []float64) (end point, found bool) {
+	const farthest = 1e15
+	unit := scaled(1/floats.Norm(ray, math.Inf(1)), ray)
+	step, slope := s.master.mix(unit), make([]float64, len(s.lower))
+	for t := 1.0; t < farthest; t *= 2 {
+		lambda := scaled(t, unit)
+		floats.Add(lambda[:len(s.incumbent.lambda)], s.incumbent.lambda)
+		end = s.mixtureAt(lambda)
+		s.task.Cost.Subgradient(slope, end.v)
+		if floats.Dot(slope, step)+s.master.penalty(unit) >= 0 {
+			return end, true
+		}
+		if s.complete {
+			continue
+		}
+		if r, _ := s.separatingHalfspace(end.v); r != nil {
+			return end, true
+		}
+	}
+	return end, false
 }
 
 // supportingHyperplane moves the incumbent towards the solution of the master, and adds

@@ -38,7 +38,9 @@ func (s *solver) unboundedResult() (*Result, error) {
 		}
 	}
 	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
-	falls := func(r *Result) bool { return s.meets(r) && low < s.incumbent.cost && s.costOf(r.Returns) <= low }
+	falls := func(r *Result) bool {
+		return s.meets(r.Returns) && low < s.incumbent.cost && s.costOf(r.Returns) <= low
+	}
 	ok, err := of.firstValid(r, falls, append(of.endlessCandidates(base, ways, places), of.rayFreeCandidate)...)
 	if !ok && err == nil {
 		ok, err = of.withMemory(r, base.repeated(ways, places), falls)
