@@ -75,7 +75,8 @@ func (d *solvedDirections) combine(v, dir []float64) bool {
 }
 
 // raise prices a direction between solved ones: values that are below their backups are raised by sweeps, until the
-// policy that they show is worse than the value at the start by aim at most. What other states lack is no matter.
+// policy that they show is worse than the value at the start by aim at most. What other states lack is no matter: at
+// first sweeps go over those that the last policy visited, but for a few visits, and then once over all.
 // It reports false where there are no such values, or sweeps are slow.
 func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 	proved bool) (out pricedPolicy, ok bool, err error) {
@@ -92,16 +93,35 @@ func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 	}
 	z.Values[z.Quotient.Rest] = 0
 	p.scalarize(z, dir)
+	z.Progress = p.progress
+	defer func() { z.Sweeps, z.Within = 0, nil }()
+	const seldom = 1e-7
+	parts := []map[int32]int32{nil}
+	if slices.Equal(z.Quotient.Component, p.quotient.Component) {
+		parts = []map[int32]int32{p.visitor.Visited(seldom), nil}
+	}
+	for _, within := range parts {
+		z.Within = within
+		out, ok, err = p.raiseWithin(ctx, z, dir, aim, proved)
+		if ok || err != nil {
+			break
+		}
+	}
+	return out, ok, err
+}
+
+// raiseWithin is raise by sweeps over some states.
+func (p *infiniteHorizon) raiseWithin(ctx context.Context, z *markov.LeastTotal, dir []float64, aim float64,
+	proved bool) (out pricedPolicy, ok bool, err error) {
+	within := z.Within
 	const sweeps, rounds = 6, 20
-	z.Progress, z.Sweeps = p.progress, sweeps
-	defer func() { z.Sweeps = 0 }()
 	value, rose := math.NaN(), math.NaN()
 	for n := range rounds {
-		endless, err := z.Solve(ctx)
-		if err != nil || endless != nil || z.Fell {
+		z.Sweeps, z.Within = sweeps, within
+		now, ok, err := p.sweepUp(ctx, z)
+		if err != nil || !ok {
 			return out, false, err
 		}
-		now, _ := p.solverBound(z)
 		before := rose
 		value, rose = now, now-value
 		left := remaining(rose, before)
@@ -110,6 +130,13 @@ func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 		}
 		if left > aim/2 {
 			continue
+		}
+		if within != nil {
+			z.Sweeps, z.Within = 1, nil
+			value, ok, err = p.sweepUp(ctx, z)
+			if err != nil || !ok {
+				return out, false, err
+			}
 		}
 		// Returns of a point of a curve need not keep a limit. They may cancel out in the direction.
 		rough := p.tolerance > 0 || p.certifies && aim > 1e-6*p.sizeOfReturns(dir)
@@ -122,8 +149,22 @@ func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 			p.lastReturns = out.returns
 			return out, true, nil
 		}
+		if within != nil {
+			return out, false, nil
+		}
 	}
 	return out, false, nil
+}
+
+// sweepUp raises values by sweeps, and returns that at the start. It reports false where they are not below their
+// backups any more.
+func (p *infiniteHorizon) sweepUp(ctx context.Context, z *markov.LeastTotal) (value float64, ok bool, err error) {
+	endless, err := z.Solve(ctx)
+	if err != nil || endless != nil || z.Fell {
+		return 0, false, err
+	}
+	value, _ = p.solverBound(z)
+	return value, true, nil
 }
 
 // remaining returns how much is still to come of what rose by so much, and before that by more, if each time

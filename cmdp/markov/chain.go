@@ -39,6 +39,8 @@ type Chain struct {
 	inverse   []float64 // 1 / diag, for sweeps
 	scratch   [7][]float64
 	cache     rowCache // of sweeps in place
+	choices   rowCache // of a component that sweeps go over as a whole, see holdChoices
+	holder    *LeastTotal
 	progress  Progress
 }
 

@@ -23,9 +23,13 @@ const prohibitive = 1e300
 const negligible = 1e-30
 
 // blockLength returns by how many states sweeps are extended at a time where transitions lead back no farther
-// than reach.
+// than reach. A few blocks save no sweeps.
 func blockLength(states, reach int32) int32 {
-	return int32(min(int64(states), max(4, int64(reach))*int64(threshold.Stretch)))
+	step := max(4, int64(reach)) * int64(threshold.Stretch)
+	if step*int64(threshold.Blocks) > int64(states) {
+		return states
+	}
+	return int32(step)
 }
 
 // rowsHeld returns of how many states of a component sweeps hold the rows, where blocks have step states: rows
@@ -34,16 +38,11 @@ func rowsHeld(states, step int32) int32 {
 	if step == states {
 		return states
 	}
-	return int32(threshold.Window)
+	return int32(max(threshold.Window, 2*int(step)))
 }
 
-// The policy that sweeps find is evaluated after fewSweeps of all states if it hardly changes any more, or
-// after manySweeps.
-const fewSweeps, manySweeps = 4, 16
-
-// gaussSeidel finds the values and the policy of component i, the states [lo, hi), without a discount. Where
-// sweeps go on and on because values are slow to add up, the policy is evaluated in between. It reports false
-// where that is slow too, or the policy may not come to rest.
+// gaussSeidel finds the values and the policy of component i, the states [lo, hi), without a discount. It reports false
+// where that is slow, or the policy may not come to rest.
 func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool {
 	reach, least, most := z.componentExtent(lo, hi)
 	if least >= 0 { // so are the values
@@ -53,6 +52,9 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	}
 	z.zeroBelow = negligible * most
 	step, cold := blockLength(hi-lo, reach), allZero(z.Values[lo:hi])
+	if step == hi-lo && z.slack > 0 { // what is found to rounding is left to sweeps
+		return z.sweepWhole(ctx, i, lo, hi, cold)
+	}
 	held := rowsHeld(hi-lo, step)
 	part, w := 0.125, &z.chain.cache
 	from, front := lo, lo+step
@@ -60,19 +62,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	if cold {
 		z.initialValues(lo, front+min(reach, hi-front), hi)
 	}
-	// how many states have been swept since the policy was evaluated, and whether it is stable
-	since, settled := -fewSweeps*int(hi-lo), false
 	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
-		// What is found block by block, or to rounding, is left to sweeps.
-		if step == hi-lo && z.slack > 0 && (since > manySweeps*int(hi-lo) || settled && since > fewSweeps*int(hi-lo)) {
-			since = 0
-			if !z.evaluateSwept(ctx, i, lo, hi) {
-				return false
-			}
-			from, part = lo, 0.5
-		}
-		since += int(front - from)
-		z.policyChanges = 0
 		z.Progress.At(findingValues, float64(from-lo)/float64(hi-lo), int(hi-lo))
 		changed := hi // the first state that did
 		for a := from; a < front; a += held {
@@ -83,7 +73,6 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 			first, _ := z.sweepCached(w, a, b, hi, part)
 			changed = min(changed, first)
 		}
-		settled = front == hi && z.policyChanges <= int(front-from)/1024
 		switch {
 		case changed < hi:
 			from = max(lo, changed-reach)
@@ -122,15 +111,18 @@ func (z *LeastTotal) Raises() bool {
 // raise sweeps the states [lo, hi) of a component a few times, see Sweeps.
 func (z *LeastTotal) raise(ctx context.Context, lo, hi int32) {
 	z.slack, z.zeroBelow = 0, 0
-	w := &z.chain.cache
-	if !z.loadChoices(w, lo, hi) {
+	w, ok := z.holdChoices(lo, hi)
+	if !ok {
 		z.Fell = true
 		return
 	}
 	z.raised = true
-	fell := false
+	end, fell := hi, false
+	if n, ok := z.Within[lo]; ok {
+		end = lo + n
+	}
 	for n := 0; n < z.Sweeps && ctx.Err() == nil; n++ {
-		_, fell = z.sweepCached(w, lo, hi, hi, 0.5)
+		_, fell = z.sweepCached(w, lo, end, hi, 0.5)
 		z.Progress.At(findingValues, math.NaN(), int(hi-lo))
 	}
 	z.Fell = z.Fell || fell
@@ -150,82 +142,44 @@ func (z *LeastTotal) Mend() {
 	z.raised = false
 }
 
-// evaluateSwept sets the values in a component to those of the policy that sweeps have found, where that comes
-// to rest from everywhere.
-func (z *LeastTotal) evaluateSwept(ctx context.Context, i int, lo, hi int32) bool {
-	if z.sweepPolicy(ctx, lo, hi) || !z.isProper(lo, hi, make([]bool, hi-lo)) {
-		return true
+// holdChoices returns the rows of all choices in the states [lo, hi) of a component, which are held until those of
+// another one are asked for. Only their rewards are those of a direction. It reports false as loadChoices does.
+func (z *LeastTotal) holdChoices(lo, hi int32) (*rowCache, bool) {
+	w := &z.chain.choices
+	if !z.holdsChoices(lo, hi) {
+		z.chain.holder = z
+		return w, z.loadChoices(w, lo, hi)
 	}
-	rest := 0.1 * z.slack
-	if z.policyChanges > 0 { // it will change
-		rest = math.Inf(1)
+	first := z.Quotient.First[lo]
+	for r, out := range w.out {
+		x, ok := z.cheaperReward(first+int32(r), out)
+		if !ok {
+			return w, false
+		}
+		w.own[r] = x
 	}
-	loops, err := z.evaluate(ctx, i, lo, hi, rest)
-	return loops == nil && err == nil
+	return w, true
 }
 
-// sweepPolicy improves the values of a proper policy in a component by sweeps in place of the policy alone,
-// until they change little or, if the policy will change itself, less. It reports false where sweeps are slow.
-func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32) bool {
-	const enough, slow = 0.01, 0.7
-	rounding := z.roundingShare()
-	z.rows.start(z.Quotient, lo, hi)
-	z.right = grown(z.right, int(hi-lo))
-	for s := lo; s < hi; s++ {
-		i := z.Policy[s]
-		to, prob := z.Quotient.Row(i)
-		out := 0.0
-		for j, n := range to {
-			if n != s {
-				out += prob[j]
-			}
-		}
-		if len(to) == 0 {
-			out = 1
-		}
-		z.right[s-lo] = (z.Reward[i] - z.slack - rounding*z.Weight[i]) / out
-		z.rows.setShares(int(s-lo), s, to, prob, out)
-	}
-	v, r := z.Values, &z.rows
-	first, last := math.Inf(1), math.Inf(1)
-	for n := 1; n <= mostSweeps*4 && ctx.Err() == nil; n++ {
-		worst, least := 0.0, true
-		for s := range z.right {
-			next := r.next[r.first[s]:r.end[s]]
-			share := r.prob[r.first[s]:][:len(next)]
-			x, size := z.right[s], 0.0
-			for j, n := range next {
-				y := float64(share[j] * v[n])
-				x += y
-				size += math.Abs(y)
-			}
-			x -= rounding * (size + math.Abs(x))
-			change := math.Abs(x - v[lo+int32(s)])
-			worst = max(worst, change)
-			least = least && change <= 0.25*(z.slack+rounding*math.Abs(x))
-			v[lo+int32(s)] = x
-		}
-		if n == 1 {
-			first = worst
-		}
-		if least || z.policyChanges > 0 && worst <= enough*first {
-			return true
-		}
-		if n%reviewEvery == 0 {
-			if worst > slow*last {
-				return false
-			}
-			last = worst
-		}
-	}
-	return false
+// holdsChoices reports whether the choices of a component are held.
+func (z *LeastTotal) holdsChoices(lo, hi int32) bool {
+	w := &z.chain.choices
+	return z.chain.holder == z && w.at == lo && len(w.first) == int(hi-lo)+1
 }
 
-// loadChoices makes a cache hold the choices of the states [from, to), which are made cheaper by what does not
-// depend on values, see perturb. It reports false where one goes on for ever at a prize, or all of a state go
-// on for ever.
+// cheaperReward returns the reward of choice i for each time that it leaves its state, which it does with probability
+// out, made cheaper by what does not depend on values, see perturb. It reports false where the choice goes on for ever
+// at a prize.
+func (z *LeastTotal) cheaperReward(i int32, out float64) (float64, bool) {
+	if out > 0 {
+		return (z.Reward[i] - z.slack - z.roundingShare()*z.Weight[i]) / out, true
+	}
+	return prohibitive, z.Reward[i] >= -cancellation*z.Weight[i]
+}
+
+// loadChoices makes a cache hold the choices of the states [from, to), see cheaperReward. It reports false where one
+// goes on for ever at a prize, or all of a state go on for ever.
 func (z *LeastTotal) loadChoices(w *rowCache, from, to int32) bool {
-	rounding := z.roundingShare()
 	w.start(from)
 	for s := from; s < to; s++ {
 		rests := false
@@ -241,15 +195,13 @@ func (z *LeastTotal) loadChoices(w *rowCache, from, to int32) bool {
 					out += prob[j]
 				}
 			}
-			w.next, w.share = next, share
-			x := prohibitive
-			if out > 0 {
-				x = (z.Reward[i] - z.slack - rounding*z.Weight[i]) / out
-				rests = true
-			} else if z.Reward[i] < -cancellation*z.Weight[i] {
+			w.next, w.share, w.out = next, share, append(w.out, out)
+			x, ok := z.cheaperReward(i, out)
+			if !ok {
 				return false
 			}
 			w.end(x, out)
+			rests = rests || out > 0
 		}
 		if !rests {
 			return false
@@ -320,8 +272,8 @@ func (z *LeastTotal) initialValues(from, to, hi int32) {
 					out += prob[j]
 				}
 			}
-			if out > 0 {
-				best = min(best, x/out)
+			if out > 0 && x/out < best {
+				best, z.Policy[s] = x/out, i
 			}
 		}
 		if !math.IsInf(best, 1) {
@@ -353,6 +305,22 @@ func (z *LeastTotal) componentExtent(lo, hi int32) (reach int32, least, most flo
 // isProper reports whether the policy leaves a component from everywhere. It notes from where it does in met, which is
 // false everywhere.
 func (z *LeastTotal) isProper(lo, hi int32, met []bool) bool {
+	if w := &z.chain.choices; z.holdsChoices(lo, hi) {
+		return reachesExit(met, func(s int32, visit func(n int32) bool) {
+			next, _ := w.row(w.first[s] + z.Policy[lo+s] - z.Quotient.First[lo+s])
+			if len(next) == 0 {
+				visit(hi - lo)
+			}
+			for _, n := range next {
+				if n < lo || n >= hi {
+					n = hi
+				}
+				if visit(n - lo) {
+					return
+				}
+			}
+		})
+	}
 	return reachesExit(met, func(s int32, visit func(n int32) bool) {
 		next, prob := z.Quotient.Row(z.Policy[lo+s])
 		if len(next) == 0 {
@@ -373,22 +341,32 @@ func (z *LeastTotal) isProper(lo, hi int32, met []bool) bool {
 // the successors of a state until it is told to stop; what is out has the number after the last. As most
 // successors have lower numbers, a few passes are enough as a rule.
 func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
-	states, passes := int32(len(met)), 4
-	for range passes {
-		left, changed := false, false
-		for s := range met {
-			if met[s] {
-				continue
+	states, leads := int32(len(met)), false
+	visit := func(n int32) bool {
+		leads = n == states || met[n]
+		return leads
+	}
+	var left []int32
+	for s := range states {
+		if !met[s] {
+			left = append(left, s)
+		}
+	}
+	for before := -1; len(left) > 0 && (before < 0 || len(left) <= before-before/8-1); {
+		before = len(left)
+		kept := left[:0]
+		for _, s := range left {
+			leads = false
+			row(s, visit)
+			met[s] = leads
+			if !leads {
+				kept = append(kept, s)
 			}
-			row(int32(s), func(n int32) bool {
-				met[s] = met[s] || n == states || met[n]
-				return met[s]
-			})
-			changed, left = changed || met[s], left || !met[s]
 		}
-		if !left || !changed {
-			return !left
-		}
+		left = kept
+	}
+	if len(left) == 0 {
+		return true
 	}
 	into := newLists(len(met), func(add func(at, item int32)) {
 		for s := range states {
@@ -428,12 +406,13 @@ type rowCache struct {
 	next  []int32   // where it leads
 	share []float64 // of what leaves the state
 	own   []float64 // of each row, the reward of a choice for leaving, or how often a policy leaves
+	out   []float64 // of each row of a choice, the probability of leaving
 }
 
 // start empties the cache, the next states in which are those from the given one on.
 func (w *rowCache) start(at int32) {
 	w.at, w.first, w.begin = at, append(w.first[:0], 0), append(w.begin[:0], 0)
-	w.next, w.share, w.own = w.next[:0], w.share[:0], w.own[:0]
+	w.next, w.share, w.own, w.out = w.next[:0], w.share[:0], w.own[:0], w.out[:0]
 }
 
 // end ends a row, the entries of which add up to out.

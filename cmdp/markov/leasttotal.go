@@ -33,6 +33,8 @@ type LeastTotal struct {
 	// Sweeps is how often Solve sweeps a component of a total that is so large that it is swept, 0 for as often as it
 	// takes. Values that are below their backups rise then, and stay below them. The policy needs Mend.
 	Sweeps int
+	// Within says of components, by their first states, over how many of their states Sweeps go; over all if not said.
+	Within map[int32]int32
 
 	// What Solve finds:
 	Values    []float64 // of each state, and 0 at rest
@@ -182,6 +184,9 @@ func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 			}
 		}
 	}
+	if met != nil {
+		queue = z.mendByPasses(lo, hi, queue)
+	}
 	if len(queue) == int(hi-lo) || len(queue) == 0 {
 		return
 	}
@@ -211,6 +216,26 @@ func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 			}
 		}
 	}
+}
+
+// mendByPasses is properPolicy in a few passes, which are enough as a rule where few states lack a choice. It adds
+// states that have got one to the others.
+func (z *LeastTotal) mendByPasses(lo, hi int32, mended []int32) []int32 {
+	q := z.Quotient
+	for range 4 {
+		for s := lo; s < hi; s++ {
+			for i := q.First[s]; i < q.First[s+1] && z.Policy[s] < 0; i++ {
+				to, prob := q.Row(i)
+				for j, n := range to {
+					if prob[j] > 0 && z.Policy[n] >= 0 && z.Policy[s] < 0 {
+						z.Policy[s] = i
+						mended = append(mended, s)
+					}
+				}
+			}
+		}
+	}
+	return mended
 }
 
 // Solve finds values and policy for the rewards. It returns nil, or the states of a closed set in

@@ -158,18 +158,6 @@ func (r *policyRows) set(s int, next []int32, prob []float64, gamma, reward floa
 	r.reward[s] = reward
 }
 
-// setShares sets the row of a state to the shares of what leaves it, out in all.
-func (r *policyRows) setShares(at int, s int32, next []int32, prob []float64, out float64) {
-	end := r.first[at]
-	for j, n := range next {
-		if n != s && prob[j] > 0 {
-			r.next[end], r.prob[end] = n, prob[j]/out
-			end++
-		}
-	}
-	r.end[at] = end
-}
-
 // backups sets out to the backups of the policy in the states [from, to) of the component, whose values v are.
 func (r *policyRows) backups(out, v []float64, from, to int) {
 	for s := from; s < to; s++ {

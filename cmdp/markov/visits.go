@@ -7,6 +7,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // An Occupancy is what a policy visits: the expected numbers of visits of each state, discounted or in total.
@@ -45,6 +47,21 @@ func NewVisits(q *Quotient, gamma float64, chain *Chain) *Visits {
 // choose appends the choices that a policy takes in state n of the quotient.
 func (p *Visits) choose(dst []WeightedChoice, st *Rule, n int32) []WeightedChoice {
 	return st.Choose(dst, p.kernel, p.quotient.Origin[n])
+}
+
+// Visited returns of the components that were swept, by their first states, how many of their states the last policy
+// visited, the first ones, but for a share of its visits.
+func (p *Visits) Visited(share float64) map[int32]int32 {
+	first := make(map[int32]int32, len(p.initialGuess))
+	for lo, x := range p.initialGuess {
+		n, rest := len(x), share*floats.Sum(x)
+		for n > 0 && rest >= x[n-1] {
+			n--
+			rest -= x[n]
+		}
+		first[lo] = int32(n)
+	}
+	return first
 }
 
 // inducedChain makes the chain of a policy in the states [lo, hi) of the base quotient. It returns the states
