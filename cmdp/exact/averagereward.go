@@ -339,7 +339,7 @@ func (p *averageReward) solveTransient(ctx context.Context, w *transient, totals
 // policyReturns returns the returns of a policy. A total that does not
 // end, which does not matter then, is left out, or infinite if endless is true.
 func (p *averageReward) policyReturns(ctx context.Context, st *markov.Rule, endless bool) ([]float64, error) {
-	x, err := p.visits(ctx, st, false)
+	x, err := p.visits(ctx, st, 0)
 	if err != nil {
 		return nil, err
 	}

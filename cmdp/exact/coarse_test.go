@@ -185,7 +185,7 @@ func TestCoarseReturns(t *testing.T) {
 		}
 		st := &markov.Rule{Actions: markov.NewActions(states, 1)}
 		p.tolerance = 1e-8
-		rough, _, err := p.returns(t.Context(), st, true)
+		rough, _, err := p.returns(t.Context(), st, tenDigits)
 		if err != nil {
 			t.Fatal(err)
 		}

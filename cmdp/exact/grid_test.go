@@ -186,7 +186,7 @@ func TestGrids(t *testing.T) {
 					t.Errorf("trial %d, %+v: bound %.15g, margin %g, error %v: want %.15g", trial, g, value, margin,
 						err, want)
 				}
-				x, err := p.visits(t.Context(), &markov.Rule{Actions: *got.policy}, false)
+				x, err := p.visits(t.Context(), &markov.Rule{Actions: *got.policy}, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

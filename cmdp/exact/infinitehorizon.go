@@ -351,7 +351,7 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		}
 		out := pricedPolicy{policy: policy, value: value, margin: margin, approximate: rough, certified: proved,
 			cancellingGains: p.loopGains(z.Loops)}
-		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy}, p.tolerance > 0)
+		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy}, enoughDigits(p.tolerance))
 		if err != nil {
 			return out, err
 		}

@@ -148,7 +148,7 @@ type recurrentClass struct {
 
 // recurrentClasses returns the recurrent classes that a policy comes to.
 func (p *averageReward) recurrentClasses(ctx context.Context, st *markov.Rule) ([]recurrentClass, error) {
-	x, err := p.visits(ctx, st, false)
+	x, err := p.visits(ctx, st, 0)
 	if err != nil {
 		return nil, err
 	}

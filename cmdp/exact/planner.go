@@ -198,7 +198,7 @@ func (p *Planner) infiniteReturn(ctx context.Context, c relevance, r *Result) *N
 	s.relevance = c
 	for _, o := range r.mixture() {
 		st := &o.Policy.steps[0]
-		x, err := s.visits(ctx, st, false)
+		x, err := s.visits(ctx, st, 0)
 		if err != nil {
 			return nil
 		}

@@ -32,9 +32,20 @@ func (p *policyEvaluator) visitsTo(x *markov.Occupancy, s int32) float64 {
 	return x.Counts[p.quotient.Number[s]]
 }
 
-// visits computes the numbers of visits from the start, to rounding or, if rough is true, to ten digits. They are good
+// tenDigits is the share of visits that may be missing from those of a policy that need not be exact.
+const tenDigits = 1e-10
+
+// enoughDigits is the share of visits that may be missing where values have a tolerance.
+func enoughDigits(tolerance float64) float64 {
+	if tolerance > 0 {
+		return tenDigits
+	}
+	return 0
+}
+
+// visits computes the numbers of visits from the start, to rounding or but for a share of those that begin. They are good
 // until the next call.
-func (p *policyEvaluator) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
+func (p *policyEvaluator) visits(ctx context.Context, st *markov.Rule, missing float64) (*markov.Occupancy, error) {
 	if cap(p.mass) <= int(p.quotient.Rest) {
 		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
 	}
@@ -44,14 +55,14 @@ func (p *policyEvaluator) visits(ctx context.Context, st *markov.Rule, rough boo
 		p.mass[p.quotient.Number[s.State]] += s.Probability
 	}
 	p.visitor.Progress = p.progress
-	return p.visitor.Solve(ctx, st, p.mass, rough)
+	return p.visitor.Solve(ctx, st, p.mass, missing)
 }
 
-// returns computes the returns of a policy from its visits, to ten digits if rough. What does not end is left out of
+// returns computes the returns of a policy from its visits, see there. What does not end is left out of
 // those that are counted; shown are all of them, nil if they are the same.
 func (p *policyEvaluator) returns(ctx context.Context, st *markov.Rule,
-	rough bool) (counted, shown []float64, err error) {
-	x, err := p.visits(ctx, st, rough)
+	missing float64) (counted, shown []float64, err error) {
+	x, err := p.visits(ctx, st, missing)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,7 +115,7 @@ func (p *policyEvaluator) evaluate(ctx context.Context, policy *Policy) ([]float
 	if e := p.lastEvaluated; e != nil && len(st.Mixed) == 0 && e.actions.Equal(&st.Actions) {
 		return slices.Clone(e.returns), nil
 	}
-	x, err := p.visits(ctx, st, false)
+	x, err := p.visits(ctx, st, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (p *infiniteHorizon) tightened(ctx context.Context, z *markov.LeastTotal, d
 	}
 	st := &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions)}
 	z.Quotient.Lift(z.Policy, func(s, c int32) { st.Actions.Set(int(s), int(c-p.k.First[s])) })
-	returns, _, err := p.returns(ctx, st, false)
+	returns, _, err := p.returns(ctx, st, 0)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -153,7 +153,7 @@ func (p *policyEvaluator) visitChoices(ctx context.Context, states []int32, part
 		out.mass = append(out.mass, make([]float64, p.k.First[s+1]-p.k.First[s]))
 	}
 	for _, o := range parts {
-		x, err := o.p.visits(ctx, &o.st, false)
+		x, err := o.p.visits(ctx, &o.st, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 		}
 	}
 	for j, c := range columns {
-		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, p.tolerance > 0)
+		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, enoughDigits(p.tolerance))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,7 +145,7 @@ func (w *narrowing) partialSwitch(ctx context.Context, a, b *visitedColumn, diff
 		policy.Set(s, b.policy.At(s))
 	}
 	st := &markov.Rule{Actions: policy}
-	x, err := w.p.visits(ctx, st, w.p.tolerance > 0)
+	x, err := w.p.visits(ctx, st, enoughDigits(w.p.tolerance))
 	if err != nil {
 		return nil, false, err
 	}

@@ -63,7 +63,7 @@ func TestSweepsOfTotals(t *testing.T) {
 					t.Fatalf("far %v, error %g: action %d in state %d", far, enough, a, s)
 				}
 			}
-			x, err := p.visits(t.Context(), &markov.Rule{Actions: *found.policy}, false)
+			x, err := p.visits(t.Context(), &markov.Rule{Actions: *found.policy}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

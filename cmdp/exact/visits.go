@@ -41,7 +41,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Wei
 		return nil, err
 	}
 	for _, c := range components {
-		x, err := p.visits(ctx, &c.Policy.steps[0], false)
+		x, err := p.visits(ctx, &c.Policy.steps[0], 0)
 		if err != nil {
 			return nil, err
 		}

@@ -139,8 +139,11 @@ func (p *infiniteHorizon) raiseWithin(ctx context.Context, z *markov.LeastTotal,
 			}
 		}
 		// Returns of a point of a curve need not keep a limit. They may cancel out in the direction.
-		rough := p.tolerance > 0 || p.certifies && aim > 1e-6*p.sizeOfReturns(dir)
-		out, err = p.raised(ctx, z, dir, proved, rough)
+		missing := enoughDigits(p.tolerance)
+		if p.certifies {
+			missing = min(tenDigits, 1e-4*aim/p.sizeOfReturns(dir))
+		}
+		out, err = p.raised(ctx, z, dir, proved, missing)
 		if err != nil || math.IsInf(out.margin, 1) {
 			return out, false, err
 		}
@@ -180,13 +183,13 @@ func remaining(rose, before float64) float64 {
 	return math.Inf(1)
 }
 
-// raised returns the policy that values show, its returns from visits that may be rough, and their bound.
-func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir []float64, proved,
-	rough bool) (out pricedPolicy, err error) {
+// raised returns the policy that values show, its returns from visits of which a share may be missing, and their bound.
+func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir []float64, proved bool,
+	missing float64) (out pricedPolicy, err error) {
 	z.Mend()
 	out = pricedPolicy{policy: p.liftPolicy(z), approximate: true, certified: proved,
 		cancellingGains: p.loopGains(z.Loops)}
-	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy}, rough)
+	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy}, missing)
 	if err != nil {
 		return out, err
 	}

@@ -305,54 +305,58 @@ func (z *LeastTotal) componentExtent(lo, hi int32) (reach int32, least, most flo
 // isProper reports whether the policy leaves a component from everywhere. It notes from where it does in met, which is
 // false everywhere.
 func (z *LeastTotal) isProper(lo, hi int32, met []bool) bool {
-	if w := &z.chain.choices; z.holdsChoices(lo, hi) {
-		return reachesExit(met, func(s int32, visit func(n int32) bool) {
-			next, _ := w.row(w.first[s] + z.Policy[lo+s] - z.Quotient.First[lo+s])
+	return reachesExit(met, z.policyRow(lo, hi))
+}
+
+// policyRow returns what visits the successors of a state of a component under the policy, see reachesExit.
+func (z *LeastTotal) policyRow(lo, hi int32) func(s int32, visit func(n int32) bool) {
+	if !z.holdsChoices(lo, hi) {
+		return func(s int32, visit func(n int32) bool) {
+			next, prob := z.Quotient.Row(z.Policy[lo+s])
 			if len(next) == 0 {
 				visit(hi - lo)
 			}
-			for _, n := range next {
+			for j, n := range next {
 				if n < lo || n >= hi {
 					n = hi
 				}
-				if visit(n - lo) {
+				if prob[j] > 0 && visit(n-lo) {
 					return
 				}
 			}
-		})
+		}
 	}
-	return reachesExit(met, func(s int32, visit func(n int32) bool) {
-		next, prob := z.Quotient.Row(z.Policy[lo+s])
+	w := &z.chain.choices
+	return func(s int32, visit func(n int32) bool) {
+		next, _ := w.row(w.first[s] + z.Policy[lo+s] - z.Quotient.First[lo+s])
 		if len(next) == 0 {
 			visit(hi - lo)
 		}
-		for j, n := range next {
+		for _, n := range next {
 			if n < lo || n >= hi {
 				n = hi
 			}
-			if prob[j] > 0 && visit(n-lo) {
+			if visit(n - lo) {
 				return
 			}
 		}
-	})
+	}
 }
 
-// reachesExit reports whether each state that is not met leads to one that is, or out, in the end. row visits
-// the successors of a state until it is told to stop; what is out has the number after the last. As most
-// successors have lower numbers, a few passes are enough as a rule.
-func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
+// passBack meets the states that lead to one that is met, or out, in some passes to and fro, as long as each meets an
+// eighth of those that are left. It returns the others.
+func passBack(met []bool, row func(s int32, visit func(n int32) bool)) (left []int32) {
 	states, leads := int32(len(met)), false
 	visit := func(n int32) bool {
 		leads = n == states || met[n]
 		return leads
 	}
-	var left []int32
 	for s := range states {
 		if !met[s] {
 			left = append(left, s)
 		}
 	}
-	for before := -1; len(left) > 0 && (before < 0 || len(left) <= before-before/8-1); {
+	for before := math.MaxInt; len(left) > 0 && len(left) < before-before/8; {
 		before = len(left)
 		kept := left[:0]
 		for _, s := range left {
@@ -364,8 +368,17 @@ func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
 			}
 		}
 		left = kept
+		slices.Reverse(left)
 	}
-	if len(left) == 0 {
+	return left
+}
+
+// reachesExit reports whether each state that is not met leads to one that is, or out, in the end. row visits
+// the successors of a state until it is told to stop; what is out has the number after the last. As most
+// successors have lower numbers, a few passes are enough as a rule.
+func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
+	states := int32(len(met))
+	if len(passBack(met, row)) == 0 {
 		return true
 	}
 	into := newLists(len(met), func(add func(at, item int32)) {

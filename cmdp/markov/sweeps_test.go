@@ -70,7 +70,7 @@ func TestModifiedPolicyIteration(t *testing.T) {
 			visits, q := visitsOf(k, gamma)
 			mass := make([]float64, q.Rest+1)
 			mass[q.Number[0]] = 1
-			found, err := visits.Solve(t.Context(), st, mass, false)
+			found, err := visits.Solve(t.Context(), st, mass, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestWideGaussSeidel(t *testing.T) {
 	for s := range ways {
 		mass[number.Number[s]] = 1.0 / ways
 	}
-	found, err := visits.Solve(t.Context(), st, mass, false)
+	found, err := visits.Solve(t.Context(), st, mass, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

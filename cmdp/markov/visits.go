@@ -115,9 +115,9 @@ func (p *Visits) inducedChain(ctx context.Context, st *Rule, lo, hi int32) (fore
 const findingVisits = "finding visits of states"
 
 // Solve replaces arrivals at the states of the quotient by the numbers of visits that they bring about, to
-// rounding or, if rough is true, to ten digits. The occupancy holds mass itself. Arrivals may be negative:
+// rounding, or so that what is missing in a component is a share of its arrivals. The occupancy holds mass itself. Arrivals may be negative:
 // visits that are no more. The visits of the last policy are a first guess.
-func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool) (*Occupancy, error) {
+func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, missing float64) (*Occupancy, error) {
 	q := p.quotient
 	out := &Occupancy{Counts: mass}
 	for i := len(q.Component) - 2; i >= 0; i-- {
@@ -132,7 +132,7 @@ func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool
 			continue
 		}
 		if hi > lo+1 {
-			if err := p.solveComponent(ctx, st, lo, hi, rough, out); err != nil {
+			if err := p.solveComponent(ctx, st, lo, hi, missing, out); err != nil {
 				return nil, err
 			}
 			continue
@@ -179,16 +179,11 @@ func (p *Visits) propagateAllOut(st *Rule, lo, hi int32, out *Occupancy) {
 }
 
 // solveComponent is Solve for a component of several states.
-func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, rough bool, out *Occupancy) error {
+func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, missing float64,
+	out *Occupancy) error {
 	mass := out.Counts[lo:hi]
-	rest := 0.0
-	if rough {
-		for _, y := range mass {
-			rest += math.Abs(y)
-		}
-		// Returns are to meet a target, whatever the gap is, and what is missing at many states may add up.
-		rest *= 1e-10
-	}
+	// Returns are to meet a target, whatever the gap is, and what is missing at many states may add up.
+	rest := missing * floats.Norm(mass, 1)
 	guess := func() []float64 {
 		if p.initialGuess[lo] == nil {
 			p.initialGuess[lo] = make([]float64, hi-lo)
@@ -306,7 +301,7 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 	}) {
 		return false
 	}
-	least := rest / float64(states)
+	least := max(rest/float64(states), negligible*floats.Norm(arrivals, 1))
 	nothing := func(s int32) bool {
 		y := math.Abs(missing[s])
 		return y <= least || y <= unit/4*math.Abs(x[s])

@@ -89,7 +89,7 @@ func checkVisits(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, gamma float64) (c
 		for s, x := range arrivals {
 			mass[q.Number[s]] += x
 		}
-		got, err := v.Solve(t.Context(), st, mass, false)
+		got, err := v.Solve(t.Context(), st, mass, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
