@@ -260,7 +260,7 @@ func (s *columnGeneration) farkasPricingAt(nu []float64) (p pricedPolicy, added 
 		return p, false, err
 	}
 	if p.value-support > p.margin+s.master.supportMargin(nu, nil, s.lower, s.upper) {
-		if s.traits.uncertified {
+		if s.traits.uncertified || s.task.Target == nil { // limits that are rows alone need no proof that others read
 			s.farkas.certificate, s.farkas.nu = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
 			return p, added, nil
 		}

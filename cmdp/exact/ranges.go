@@ -100,7 +100,8 @@ func CutBox(lower, upper []float64, target geometry.Compact) {
 	for i := range lower {
 		size := 0.0
 		note := func(x float64) {
-			if math.Abs(x) < Boundless {
+			// Corners of a set without bounds, such as a cone in a box, are known to rounding of Boundless.
+			if math.Abs(x) < 1e60 {
 				size = math.Max(size, math.Abs(x))
 			}
 		}

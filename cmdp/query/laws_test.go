@@ -447,3 +447,30 @@ func sweptProblem(t *testing.T, rng *rand.Rand, kind string) *Query {
 	return parsed(t, text+"horizon: 3\nreturns: [gain, cost, much]\nfleet:\n  - name: all\n    count: 2\n    model:\n"+
 		"      "+strings.ReplaceAll(rows, "\n", "\n      "))
 }
+
+// TestKeepsSetsWithoutBounds asks which returns lie in sets that have no bounds, where totals have none either, so that
+// the box of what is possible says nothing of how large rounding may be.
+func TestKeepsSetsWithoutBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range 60 {
+		apex := []float64{math.Round(20*rng.Float64()) / 4, math.Round(20*rng.Float64()) / 4}
+		q := parsed(t, fmt.Sprintf(`
+format: cmdp/1
+discount: 1
+states: [walk, rest]
+start: walk
+returns: [way, time]
+transitions:
+  - {state: walk, action: on, next: {walk: 1}, returns: [1, 1]}
+  - {state: walk, action: stop, next: {rest: 1}}
+target: {translate: {set: {second_order_cone: {}}, by: [%g, %g]}}
+`, apex[0], apex[1]))
+		for range 20 {
+			v := []float64{10 * rng.Float64(), 10 * rng.Float64()}
+			inside := v[1] - apex[1] - math.Abs(v[0]-apex[0])
+			if math.Abs(inside) > 1e-6 && q.Keeps(v) != (inside > 0) {
+				t.Fatalf("%v is said to lie in the cone from %v: %v", v, apex, q.Keeps(v))
+			}
+		}
+	}
+}
