@@ -164,8 +164,8 @@ func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions
 	return p.Front(ctx, task, opts)
 }
 
-// Front is the function [Front] for this planner, with the same errors. Other calls have their turn between two
-// weighted problems.
+// Front is the function [Front] for this planner, with the same errors. Other calls have their turn between weighted
+// problems that are not solved together.
 func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
 	task.Cost = nil
 	if err := p.check(task); err != nil {
@@ -207,40 +207,52 @@ type front struct {
 	columns         []column // of all weighted problems
 	outer           *outerPolyhedron
 	result          FrontResult
-	gaps            []float64   // of the weighted problems, in the order of the points
-	targetMissed    bool        // a point misses the target
-	distinct        [][]float64 // objectives of the points, without those equal up to rounding
-	least           []float64   // value of each objective over the points
-	scale           []float64   // its range over the points, as far as that is more than rounding
-	nearOneDiscount bool        // the discount magnifies rounding
-	steps           []float64   // the largest magnitudes of each return in a step, nil if they are not known
+	gaps            []float64           // of the weighted problems, in the order of the points
+	targetMissed    bool                // a point misses the target
+	distinct        [][]float64         // objectives of the points, without those equal up to rounding
+	least           []float64           // value of each objective over the points
+	scale           []float64           // its range over the points, as far as that is more than rounding
+	nearOneDiscount bool                // the discount magnifies rounding
+	steps           []float64           // the largest magnitudes of each return in a step, nil if they are not known
+	simultaneous    *simultaneousPricer // nil before it is made, or if each direction is priced by itself
 }
 
 func (f *front) run() (*FrontResult, error) {
 	p := len(f.opts.Over)
 	f.outer = newOuterPolyhedron(p)
-	for k := range p {
-		if done, err := f.solveWeights(axis(p, k, 1)); done || err != nil {
-			return &f.result, err
-		}
+	axes := make([][]float64, p)
+	for k := range axes {
+		axes[k] = axis(p, k, 1)
+	}
+	if done, err := f.solveWeights(axes); done || err != nil {
+		return &f.result, err
 	}
 	f.rescale()
 	f.result.Relative, f.result.Error = math.Inf(1), math.Inf(1)
 	for {
-		corner, distance, weights, err := f.farthestCorner()
+		corners, err := f.farthestCorners(max(1, min(f.simultaneous.most(), f.opts.Points-len(f.result.Points))))
 		if err != nil {
 			return nil, err
 		}
+		distance := 0.0
+		if len(corners) > 0 {
+			distance = corners[0].distance
+		}
 		f.result.Relative, f.result.Error = distance, f.outer.euclideanError()
-		if corner == nil || distance <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
+		if len(corners) == 0 || distance <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
 			return f.finish(), nil
 		}
+		weights := make([][]float64, len(corners))
+		for k, c := range corners {
+			weights[k] = c.weights
+		}
 		// What the problem leaves open tells whether it moved corner or points.
-		open := distance * floats.Dot(weights, f.scale)
+		open := distance * floats.Dot(weights[0], f.scale)
+		before := len(f.gaps)
 		if done, err := f.solveWeights(weights); done || err != nil {
 			return &f.result, err
 		}
-		if f.gaps[len(f.gaps)-1] >= 0.99*open {
+		if f.gaps[before] >= 0.99*open {
 			return f.finish(), nil
 		}
 		f.rescale()
@@ -272,35 +284,33 @@ func (f *front) finish() *FrontResult {
 	return &f.result
 }
 
-// solveWeights solves the problem with the given weights of the objectives.
-func (f *front) solveWeights(weights []float64) (done bool, err error) {
-	gradient := make([]float64, f.planner.dim())
-	for k, w := range weights {
-		floats.AddScaled(gradient, w, f.opts.Over[k])
-	}
-	var w *supportingPoint
-	err = f.planner.withPricer(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
+// solveWeights solves the problems with the given weights of the objectives, several at once where the pricer can.
+func (f *front) solveWeights(weights [][]float64) (done bool, err error) {
+	var found []*supportingPoint
+	err = f.planner.withPricer(f.ctx, f.relevance, f.opts.Options, func(q pricer) error {
 		t := q.traits()
 		f.nearOneDiscount, f.steps = t.nearOneDiscount, t.cancelling
 		if f.steps == nil {
 			f.steps = t.steps
 		}
-		w, err = f.solve(q, gradient, f.accuracy(weights))
+		found, err = f.solveAll(q, weights)
 		return err
 	})
 	var lost *unreachableStatesError
 	if errors.As(err, &lost) {
-		f.relevance, f.columns = f.relevance.leavingOut(lost.states), nil
+		f.relevance, f.columns, f.simultaneous = f.relevance.leavingOut(lost.states), nil, nil
 		return f.solveWeights(weights)
 	}
 	if err != nil {
 		return false, err
 	}
-	if w.Status == Infeasible || math.IsInf(w.Bound, -1) {
-		f.result.Status, f.result.Certificate = w.Status, w.Certificate
-		return true, nil
+	for k, w := range found {
+		if w.endless() {
+			f.result.Status, f.result.Certificate = w.Status, w.Certificate
+			return true, nil
+		}
+		f.add(weights[k], w)
 	}
-	f.add(weights, w)
 	return false, nil
 }
 

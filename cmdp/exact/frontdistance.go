@@ -7,24 +7,32 @@ import (
 	"cmdpsolve/oracle/lp"
 )
 
-// farthestCorner returns the corner of the outer set that is farthest from the mixtures of the points, and its
-// distance relative to the scale. If the distance is more than rounding, it returns the weights, of sum 1,
-// that show it. More points only bring a corner nearer, so corners that were near enough before are not
-// measured again.
-func (f *front) farthestCorner() (corner []float64, distance float64, weights []float64, err error) {
+// A farCorner is a corner of the outer set: its distance from the mixtures of the points relative to the scale, and the
+// weights, of sum 1, that show it if it is more than rounding.
+type farCorner struct {
+	distance float64
+	weights  []float64
+}
+
+// farthestCorners returns the corner of the outer set that is farthest from the mixtures of the points, unless there
+// is none, and the next ones that are farther than the error asked for, at most so many. More points only bring
+// a corner nearer, so corners that were near enough before are not measured again.
+func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 	solver, err := lp.NewEmbedded(f.distanceProgram(nil))
 	if err != nil {
-		return nil, 0, nil, fmt.Errorf("exact: front: %w", err)
+		return nil, fmt.Errorf("exact: front: %w", err)
 	}
 	fresh := make(map[*generator][]float64) // weights of the corners measured
+	taken := make(map[*generator]bool)
 	var sol lp.Solution
-	for {
-		g := f.outer.farthest()
-		if g == nil {
-			return nil, 0, nil, nil
+	for len(corners) < most {
+		g := f.outer.farthest(taken)
+		if g == nil || len(corners) > 0 && g.distance <= f.opts.Error {
+			break
 		}
 		if w, ok := fresh[g]; ok {
-			return g.ray[:f.outer.dim], g.distance, w, nil
+			corners, taken[g] = append(corners, farCorner{g.distance, w}), true
+			continue
 		}
 		if f.nearPoint(g) {
 			fresh[g] = nil // no weights are wanted
@@ -32,16 +40,17 @@ func (f *front) farthestCorner() (corner []float64, distance float64, weights []
 		}
 		for k, scale := range f.scale {
 			if err := solver.SetRowBounds(k, math.Inf(-1), (g.ray[k]-f.least[k])/scale); err != nil {
-				return nil, 0, nil, fmt.Errorf("exact: front: %w", err)
+				return nil, fmt.Errorf("exact: front: %w", err)
 			}
 		}
 		solver, err = solveProgram(solver, func() *lp.Problem { return f.distanceProgram(g.ray) }, &sol)
 		if err != nil {
-			return nil, 0, nil, err
+			return nil, err
 		}
 		g.distance, fresh[g] = math.Max(0, sol.Objective), f.supportingWeights(sol.Duals[:len(f.scale)])
 		g.euclidean = f.euclideanDistance(sol.X[:len(f.distinct)], g.ray)
 	}
+	return corners, nil
 }
 
 // nearPoint reports whether a point is as good as a corner up to rounding, and then takes the

@@ -9,6 +9,8 @@ import (
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A supportingPoint is the answer of a weighted problem: a point of a curve, and the half-space that no policy is
@@ -19,10 +21,52 @@ type supportingPoint struct {
 	policy *lazyPolicy
 }
 
-// solve minimises a linear cost, up to aim where a model is so large that less takes longer.
-func (f *front) solve(p pricer, gradient []float64, aim float64) (*supportingPoint, error) {
-	if t := p.traits(); f.task.Target == nil && len(f.task.Constraints) == 0 && t.singlePolicy {
-		w, err := f.withoutLimits(p, gradient, aim)
+// solveAll minimises several weighted sums of the objectives, as many at once as the pricer can. It ends with the first
+// that has no minimum.
+func (f *front) solveAll(p pricer, weights [][]float64) (out []*supportingPoint, err error) {
+	t := p.traits()
+	unlimited := f.task.Target == nil && len(f.task.Constraints) == 0 && t.singlePolicy
+	if f.simultaneous == nil && t.simultaneous != nil && unlimited {
+		f.simultaneous, err = t.simultaneous(f.ctx)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for some := range slices.Chunk(weights, f.simultaneous.most()) {
+		gradients := make([][]float64, len(some))
+		for j, weight := range some {
+			gradients[j] = make([]float64, f.planner.dim())
+			for k, w := range weight {
+				floats.AddScaled(gradients[j], w, f.opts.Over[k])
+			}
+		}
+		priced, err := f.simultaneous.price(f.ctx, gradients)
+		if err != nil {
+			return nil, err
+		}
+		for j, dir := range gradients {
+			w, err := f.solve(p, dir, f.accuracy(some[j]), unlimited, priced[j])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, w)
+			if w.endless() {
+				return out, nil
+			}
+		}
+	}
+	return out, nil
+}
+
+// endless reports that a weighted problem has no minimum.
+func (w *supportingPoint) endless() bool { return w.Status == Infeasible || math.IsInf(w.Bound, -1) }
+
+// solve minimises a linear cost, up to aim where a model is so large that less takes longer. The policy that is the
+// cheapest without limits may be known already.
+func (f *front) solve(p pricer, gradient []float64, aim float64, unlimited bool,
+	known *pricedPolicy) (*supportingPoint, error) {
+	if unlimited {
+		w, err := f.withoutLimits(p, gradient, aim, known)
 		if w != nil || err != nil {
 			return w, err
 		}
@@ -32,20 +76,25 @@ func (f *front) solve(p pricer, gradient []float64, aim float64) (*supportingPoi
 
 // withoutLimits is solve without limits: what is cheapest is one policy, and no master is needed. It returns nil if
 // there is none.
-func (f *front) withoutLimits(p pricer, gradient []float64, aim float64) (*supportingPoint, error) {
+func (f *front) withoutLimits(p pricer, gradient []float64, aim float64,
+	known *pricedPolicy) (*supportingPoint, error) {
 	enough := 0.0
 	if aim == 0 {
 		enough = 0.01 * f.opts.Error
 	}
 	p.configure(f.opts.Working, enough, true)
 	defer p.configure(f.opts.Working, 0, false)
-	for {
-		found, err := p.price(f.ctx, gradient, aim)
+	for found := known; ; found = nil {
 		f.result.Iterations++
-		if err != nil || found.ray != nil {
-			return nil, err
+		if found == nil {
+			priced, err := p.price(f.ctx, gradient, aim)
+			if err != nil || priced.ray != nil {
+				return nil, err
+			}
+			found = &priced
 		}
 		value, margin := found.value, found.margin
+		var err error
 		if !found.certified {
 			value, margin, err = p.recheck(f.ctx, gradient)
 		}
@@ -67,7 +116,7 @@ func (f *front) withoutLimits(p pricer, gradient []float64, aim float64) (*suppo
 			p.configure(f.opts.Working, 0, true)
 			continue
 		}
-		c := newColumn(found, gradient)
+		c := newColumn(*found, gradient)
 		f.columns = append(f.columns, c)
 		f.planner.keepColumns(f.columns)
 		return &supportingPoint{Result: r, policy: f.lazily(func(ctx context.Context, q pricer) (*Result, error) {

@@ -163,11 +163,11 @@ func (c *outerPolyhedron) corners() [][]float64 {
 	return out
 }
 
-// farthest returns the corner with the largest distance, or nil.
-func (c *outerPolyhedron) farthest() *generator {
+// farthest returns the corner with the largest distance of those that are not taken, or nil.
+func (c *outerPolyhedron) farthest(taken map[*generator]bool) *generator {
 	var best *generator
 	for _, g := range c.generators {
-		if g.ray[c.dim] > 0 && (best == nil || g.distance > best.distance) {
+		if g.ray[c.dim] > 0 && !taken[g] && (best == nil || g.distance > best.distance) {
 			best = g
 		}
 	}

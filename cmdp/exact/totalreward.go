@@ -14,7 +14,7 @@ type totalReward struct{ *infiniteHorizon }
 
 func (p *totalReward) traits() traits {
 	out := traits{singlePolicy: true, unboundedTotals: true, infiniteHorizon: true, usesSweeps: p.usesSweeps,
-		steps: p.steps, relevance: &p.relevance,
+		steps: p.steps, relevance: &p.relevance, simultaneous: p.simultaneous,
 		relevanceOnly: p.mayRecur, purificationCost: p.purificationCost, crossover: p.crossover}
 	if p.mayRecur {
 		out.rays = p.infiniteHorizon

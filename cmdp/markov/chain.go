@@ -32,6 +32,7 @@ type Chain struct {
 	factors   factors   // nil as long as the system is not eliminated
 	blocks    blockForm
 	band      band
+	dense     denseFactors
 	feedback  feedback
 	iterative bool // elimination was given up
 	visited   []bool
@@ -96,16 +97,13 @@ func (y *Chain) EndRow(leak float64) {
 // ErrSingular is the error of a system that has no solution, or whose solution cannot be found to rounding.
 var ErrSingular = errors.New("markov: a linear system of the model cannot be solved to rounding")
 
-// dense is up to how many states a band, of whatever width, is faster than to look for an order of elimination.
-const dense = 12
-
 // eliminated reports whether the system could be eliminated, which is left alone where it
 // would fill up, and where ctx ends.
 func (y *Chain) eliminated(ctx context.Context) bool {
 	if y.factors == nil && !y.iterative {
 		switch {
-		case y.States() <= min(dense, threshold.Eliminated) && y.band.factorize(ctx, y):
-			y.factors = &y.band
+		case y.States() <= min(denseStates, threshold.Eliminated) && y.dense.factorize(y):
+			y.factors = &y.dense
 		case y.feedback.factorize(ctx, y, threshold.Heads):
 			y.factors = &y.feedback
 		case y.States() <= threshold.Eliminated:

@@ -20,16 +20,17 @@ var (
 	Block   = 1024    // least states of a block of occupancies
 	Written = 1 << 25 // successors of all steps up to which a model of a set is written down to be planned for
 	// states from which the extremes of totals are not sought for a box where limits and signs give one
-	Ranged = 1 << 14
-	Apart  = 1024 // states in which policies may differ before one between them is tried instead of their mixture
+	Ranged       = 1 << 14
+	Apart        = 1024    // states in which policies may differ before one between them is tried instead of their mixture
+	Simultaneous = 1 << 12 // states from which several directions of a curve are priced at once
 )
 
 // Lower lowers all thresholds as far as they go, and returns what puts them back: t.Cleanup(threshold.Lower()).
 // Tests that use it must not run in parallel with others.
 func Lower() (restore func()) {
 	all := []*int{&Eliminated, &Band, &Heads, &Swept, &Window, &Held, &Stretch, &Blocks, &Shared, &Chunk, &Block,
-		&Written, &Ranged, &Apart}
-	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 1, 2, 1, 0, 1, 1}
+		&Written, &Ranged, &Apart, &Simultaneous}
+	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 1, 2, 1, 0, 1, 1, 1}
 	before := make([]int, len(all))
 	for i, x := range all {
 		before[i] = *x

@@ -1,0 +1,341 @@
+package markov
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// Lanes is how many directions [SimultaneousTotals] solves at once.
+const Lanes = 4
+
+// SimultaneousTotals finds the policies of least expected totals in several directions in one pass over the rows of a
+// model, and what these policies return: for each state, the values of all directions stand side by side. It is
+// [LeastTotal] without a discount, with the same policy iteration and perturbation, of a model in which nothing is
+// merged and components have few states: in large ones directions hardly ever have the same policy, so that they could
+// not share its linear system. Where a policy would go on for ever it gives up.
+type SimultaneousTotals struct {
+	Quotient *Quotient
+	// Directions hold, for each return, its weight in each direction.
+	Directions [][Lanes]float64
+	Progress   Progress
+
+	// What Solve finds, of each state and, as 0, at rest:
+	Values  [][Lanes]float64 // at most their backups
+	Returns [][Lanes]float64 // all returns of the policies, those of a state side by side
+	Policy  [][Lanes]int32   // the index of a choice in Quotient.Choice
+
+	system   denseFactors                // of a policy in a component
+	proper   []int32                     // a policy that comes to rest
+	rounding float64                     // more than what rounding takes from a sum of numbers of the size 1
+	right    [denseStates][Lanes]float64 // right-hand sides of a component
+}
+
+// Simultaneous returns the simultaneous program of a quotient for models with dim returns, or nil where it does not
+// apply. It starts from the policy of the solver.
+func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
+	q := z.Quotient
+	if z.gamma < 1 || len(q.Merged) > 0 || len(q.ZeroStates) > 0 || z.Cancels() || z.improper >= 0 {
+		return nil
+	}
+	for i, hi := range q.Component[1:] {
+		if hi-q.Component[i] > denseStates {
+			return nil
+		}
+	}
+	out := &SimultaneousTotals{Quotient: q, Directions: make([][Lanes]float64, dim),
+		proper: slices.Clone(z.Policy), rounding: z.roundingShare()}
+	out.Values = make([][Lanes]float64, q.Rest+1)
+	out.Returns = make([][Lanes]float64, int(q.Rest+1)*dim)
+	out.Policy = make([][Lanes]int32, q.Rest)
+	if slices.Contains(z.Policy, -1) {
+		return nil
+	}
+	out.beginWithProper(0, q.Rest)
+	return out
+}
+
+// beginWithProper makes the policies of the states [lo, hi) one that comes to rest.
+func (z *SimultaneousTotals) beginWithProper(lo, hi int32) {
+	for s, i := range z.proper[lo:hi] {
+		z.Policy[lo+int32(s)] = [Lanes]int32{i, i, i, i}
+	}
+}
+
+// Solve finds values, policies and returns for the directions. It reports false where it gives up.
+func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
+	q := z.Quotient
+	for i := range len(q.Component) - 1 {
+		lo, hi := q.Component[i], q.Component[i+1]
+		if i%1024 == 0 {
+			if ctx.Err() != nil {
+				return false, ctx.Err()
+			}
+			z.Progress.At(findingValues, float64(lo)/float64(q.Rest), int(q.Rest))
+		}
+		ok := false
+		if hi == lo+1 {
+			ok = z.solveState(lo)
+		} else {
+			ok = z.solveComponent(lo, hi)
+		}
+		if !ok {
+			z.beginWithProper(lo, hi)
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// backup returns what choice i in state s gives in each direction: its reward and by how much the values that it leads
+// to outside of [lo, hi) are above a base. size is that of all values that it leads to, and of the reward; out is how
+// likely s is left.
+func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base *[Lanes]float64) (sum, size [Lanes]float64, out float64) {
+	c := z.Quotient.Choice[i]
+	var x0, x1, x2, x3, y0, y1, y2, y3 float64
+	for j, r := range z.Quotient.Kernel.ReturnsOf(int(c), len(z.Directions)) {
+		w := &z.Directions[j]
+		a, b, c, d := float64(w[0]*r), float64(w[1]*r), float64(w[2]*r), float64(w[3]*r)
+		x0, x1, x2, x3 = x0+a, x1+b, x2+c, x3+d
+		y0, y1, y2, y3 = y0+math.Abs(a), y1+math.Abs(b), y2+math.Abs(c), y3+math.Abs(d)
+	}
+	to, prob := z.Quotient.row(c)
+	for j, n := range to {
+		if n == s {
+			continue
+		}
+		p, v := prob[j], &z.Values[n]
+		out += p
+		y0 += float64(p * math.Abs(v[0]))
+		y1 += float64(p * math.Abs(v[1]))
+		y2 += float64(p * math.Abs(v[2]))
+		y3 += float64(p * math.Abs(v[3]))
+		if n < lo || n >= hi {
+			x0 += float64(p * (v[0] - base[0]))
+			x1 += float64(p * (v[1] - base[1]))
+			x2 += float64(p * (v[2] - base[2]))
+			x3 += float64(p * (v[3] - base[3]))
+		}
+	}
+	return [Lanes]float64{x0, x1, x2, x3}, [Lanes]float64{y0, y1, y2, y3}, out
+}
+
+// costsForEver reports whether a choice that leads back to its state alone has no end, at a price in every direction.
+func costsForEver(sum, size [Lanes]float64) bool {
+	for l, x := range &sum {
+		if !(x > cancellation*size[l]) {
+			return false
+		}
+	}
+	return true
+}
+
+// solveState treats a component of one state.
+func (z *SimultaneousTotals) solveState(s int32) bool {
+	q, inf := z.Quotient, math.Inf(1)
+	best, at := [Lanes]float64{inf, inf, inf, inf}, [Lanes]int32{}
+	for i := q.First[s]; i < q.First[s+1]; i++ {
+		sum, size, out := z.backup(s, i, s, s+1, new([Lanes]float64))
+		if out == 0 {
+			if !costsForEver(sum, size) {
+				return false
+			}
+			continue
+		}
+		for l, x := range &sum {
+			x -= z.rounding * (size[l] + math.Abs(x)) // of the same size again is what the value itself weighs
+			if out != 1 {
+				x /= out
+			}
+			if x < best[l] {
+				best[l], at[l] = x, i
+			}
+		}
+	}
+	z.Values[s], z.Policy[s] = best, at
+	for l, i := range at {
+		if l == 0 || i != at[l-1] {
+			z.setReturns(s, i, s, s+1, at)
+		}
+	}
+	return best[0] < inf
+}
+
+// setReturns sets the returns from state s in the directions in which the policy takes choice i there: those of a step,
+// and those to come from states outside of [lo, hi), for each time that the state is left.
+func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, policy [Lanes]int32) {
+	q, d := z.Quotient, len(z.Directions)
+	to, prob := q.row(q.Choice[i])
+	out := 1.0
+	if hi == lo+1 {
+		out = 0
+		for j, n := range to {
+			if n != s {
+				out += prob[j]
+			}
+		}
+	}
+	for k, r := range q.Kernel.ReturnsOf(int(q.Choice[i]), d) {
+		x0, x1, x2, x3 := r, r, r, r
+		for j, n := range to {
+			if n < lo || n >= hi {
+				p, w := prob[j], &z.Returns[int(n)*d+k]
+				x0 += float64(p * w[0])
+				x1 += float64(p * w[1])
+				x2 += float64(p * w[2])
+				x3 += float64(p * w[3])
+			}
+		}
+		for l, x := range [Lanes]float64{x0, x1, x2, x3} {
+			if policy[l] == i {
+				z.Returns[int(s)*d+k][l] = x / out
+			}
+		}
+	}
+}
+
+// solveComponent finds policies in the component [lo, hi) by policy iteration. Directions with the same policy share
+// its linear system; all begin with the policy of the first.
+func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
+	for s := lo; s < hi; s++ {
+		i := z.Policy[s][0]
+		z.Policy[s] = [Lanes]int32{i, i, i, i}
+	}
+	const most = 1000
+	open, rounds := [Lanes]bool{true, true, true, true}, 0
+	for first := range Lanes {
+		for open[first] {
+			rounds++
+			if rounds > most {
+				return false
+			}
+			group := z.samePolicy(lo, hi, first, open)
+			if !z.loadPolicy(lo, hi, first) {
+				return false
+			}
+			z.evaluate(lo, hi, first, group)
+			changed := z.improve(lo, hi, first, group)
+			done := group
+			for l, c := range changed {
+				done[l] = done[l] && !c
+				open[l] = open[l] && !done[l]
+			}
+			if l := slices.Index(done[:], true); l >= 0 {
+				z.evaluateReturns(lo, hi, l, done)
+			}
+		}
+	}
+	return true
+}
+
+// samePolicy returns which open directions have the policy of direction l.
+func (z *SimultaneousTotals) samePolicy(lo, hi int32, l int, open [Lanes]bool) [Lanes]bool {
+	for s := lo; s < hi; s++ {
+		for k, i := range z.Policy[s] {
+			open[k] = open[k] && i == z.Policy[s][l]
+		}
+	}
+	return open
+}
+
+// loadPolicy eliminates the system of the policy of direction l. It reports false where the policy may stay for ever.
+func (z *SimultaneousTotals) loadPolicy(lo, hi int32, l int) bool {
+	q, f := z.Quotient, &z.system
+	f.start(int(hi - lo))
+	for s := lo; s < hi; s++ {
+		to, prob := q.row(q.Choice[z.Policy[s][l]])
+		for j, n := range to {
+			switch {
+			case n == s:
+			case n >= lo && n < hi:
+				f.row[s-lo][n-lo] += prob[j]
+			default:
+				f.leak[s-lo] += prob[j]
+			}
+		}
+	}
+	return f.eliminate()
+}
+
+// evaluate sets the values of a group of directions to those of the policy of direction l, whose system is loaded. What
+// choices are made cheaper by depends on values, so that it is done again where these were far from what they are.
+func (z *SimultaneousTotals) evaluate(lo, hi int32, l int, group [Lanes]bool) {
+	const rounds = 8
+	right := z.right[:hi-lo]
+	for moved, n := true, 0; moved && n < rounds; n++ {
+		for s := lo; s < hi; s++ {
+			sum, size, out := z.backup(s, z.Policy[s][l], lo, hi, new([Lanes]float64))
+			for k, v := range &z.Values[s] {
+				sum[k] -= z.rounding * (size[k] + out*math.Abs(v))
+			}
+			right[s-lo] = sum
+		}
+		z.system.solveLanes(right)
+		moved = false
+		for s := lo; s < hi; s++ {
+			v := &z.Values[s]
+			for k, x := range &right[s-lo] {
+				if group[k] {
+					moved = moved || math.Abs(x-v[k]) > 0.5*math.Abs(x)
+					v[k] = x
+				}
+			}
+		}
+	}
+}
+
+// improve changes the policies of a group of directions, which are that of direction l, in a component wherever a
+// choice is better by more than half of what it is made cheaper by. It returns in which directions one is.
+func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [Lanes]bool) (changed [Lanes]bool) {
+	for s := lo; s < hi; s++ {
+		now, least, old := z.Policy[s][l], [Lanes]float64{}, &z.Values[s]
+		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
+			if i == now {
+				continue
+			}
+			gain, size, out := z.backup(s, i, 0, 0, old)
+			for k, x := range &gain {
+				charge := z.rounding * (size[k] + out*math.Abs(old[k]))
+				x -= charge
+				if !group[k] || x >= -charge/2 {
+					continue
+				}
+				x /= out // the value that it would give the state if it is taken for good
+				if x < least[k] {
+					least[k], z.Policy[s][k], changed[k] = x, i, true
+				}
+			}
+		}
+	}
+	return changed
+}
+
+// evaluateReturns sets the returns of a group of directions, whose policies are that of direction l, whose system is
+// loaded.
+func (z *SimultaneousTotals) evaluateReturns(lo, hi int32, l int, group [Lanes]bool) {
+	d, right := len(z.Directions), z.right[:hi-lo]
+	for s := lo; s < hi; s++ {
+		i := z.Policy[s][l]
+		policy := [Lanes]int32{-1, -1, -1, -1}
+		for k, in := range group {
+			if in {
+				policy[k] = i
+			}
+		}
+		z.setReturns(s, i, lo, hi, policy)
+	}
+	for k := range d {
+		for s := range right {
+			right[s] = z.Returns[(int(lo)+s)*d+k]
+		}
+		z.system.solveLanes(right)
+		for s := range right {
+			to := &z.Returns[(int(lo)+s)*d+k]
+			for l, x := range &right[s] {
+				if group[l] {
+					to[l] = x
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package markov
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp/cmdptest"
+)
+
+// TestSimultaneousTotals wants the values of each direction to be optimal, by Bellman's equation, and the returns to be
+// those of the policy, by the linear system of all its states.
+func TestSimultaneousTotals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 5))
+	solved, gaveUp := 0, 0
+	for range 500 {
+		k := cmdptest.DrawKernel(rng, 2+rng.IntN(12))
+		for range 2 * k.Choices() {
+			k.Returns = append(k.Returns, 0.2+float64(rng.IntN(9)))
+		}
+		g := &Graph{Kernel: k}
+		q := g.Number(partsOf(g), nil)
+		q.Fill(g, q.Origin, nil)
+		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
+		if z == nil { // somewhere the process cannot rest
+			continue
+		}
+		for range 3 { // from the policies of the directions before
+			for l := range Lanes {
+				z.Directions[0][l], z.Directions[1][l] = rng.Float64(), rng.Float64()-0.05
+			}
+			ok, err := z.Solve(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				gaveUp++
+				break
+			}
+			solved++
+			for l := range Lanes {
+				checkDirection(t, z, l)
+			}
+		}
+	}
+	if solved < 300 || gaveUp == 0 {
+		t.Errorf("%d questions were solved and %d given up: want both", solved, gaveUp)
+	}
+}
+
+// checkDirection checks what was found for direction l of two returns.
+func checkDirection(t *testing.T, z *SimultaneousTotals, l int) {
+	t.Helper()
+	q, k := z.Quotient, z.Quotient.Kernel
+	rule := &Rule{Actions: NewActions(len(q.Number), 256)}
+	for n, s := range q.Origin {
+		rule.Actions.Set(int(s), int(q.Choice[z.Policy[n][l]]-k.First[s]))
+	}
+	for i := range 2 {
+		one := *k
+		one.Returns = nil
+		for c := range k.Choices() {
+			one.Returns = append(one.Returns, k.ReturnsOf(c, 2)[i])
+		}
+		for s, x := range denseTotal(t, &one, rule) {
+			if got := z.Returns[2*int(q.Number[s])+i][l]; !near(got, x, 1e-9) {
+				t.Fatalf("return %d from state %d in direction %d is %g, want %g", i, s, l, got, x)
+			}
+		}
+	}
+	for n := range q.Rest {
+		value, w := z.Values[n][l], z.Returns[2*n:][:2]
+		if x := z.Directions[0][l]*w[0][l] + z.Directions[1][l]*w[1][l]; !near(value, x, 1e-9) {
+			t.Fatalf("value %g of state %d in direction %d, but the policy returns %g", value, n, l, x)
+		}
+		for i := q.First[n]; i < q.First[n+1]; i++ {
+			if x := backupOf(z, i, l); value > x {
+				t.Fatalf("value %g of state %d in direction %d, but choice %d gives %g", value, n, l, i, x)
+			}
+		}
+	}
+}
+
+// backupOf is what a choice gives in direction l.
+func backupOf(z *SimultaneousTotals, i int32, l int) float64 {
+	r := z.Quotient.Kernel.ReturnsOf(int(z.Quotient.Choice[i]), 2)
+	sum := z.Directions[0][l]*r[0] + z.Directions[1][l]*r[1]
+	next, prob := z.Quotient.Row(i)
+	for j, n := range next {
+		sum += prob[j] * z.Values[n][l]
+	}
+	return sum
+}
