@@ -20,9 +20,11 @@ var (
 	Block   = 1024    // least states of a block of occupancies
 	Written = 1 << 25 // successors of all steps up to which a model of a set is written down to be planned for
 	// states from which the extremes of totals are not sought for a box where limits and signs give one
-	Ranged       = 1 << 14
-	Apart        = 1024    // states in which policies may differ before one between them is tried instead of their mixture
-	Simultaneous = 1 << 12 // states from which several directions of a curve are priced at once
+	Ranged = 1 << 14
+	Apart  = 1024 // states in which policies may differ before one between them is tried instead of their mixture
+
+	// states from which several directions of a curve are priced at once
+	Simultaneous = 1 << 12
 )
 
 // Lower lowers all thresholds as far as they go, and returns what puts them back: t.Cleanup(threshold.Lower()).
