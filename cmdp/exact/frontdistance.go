@@ -1,10 +1,14 @@
 package exact
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A farCorner is a corner of the outer set: its distance from the mixtures of the points relative to the scale, and the
@@ -15,9 +19,14 @@ type farCorner struct {
 }
 
 // farthestCorners returns the corner of the outer set that is farthest from the mixtures of the points, unless there
-// is none, and the next ones that are farther than the error asked for, at most so many. More points only bring
+// is none, and others that are farther than the error asked for, at most so many: those of the farthest ones whose
+// weights are the nearest to its own, since directions that are near have much the same policies. More points only bring
 // a corner nearer, so corners that were near enough before are not measured again.
 func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
+	measured := most
+	if most > 1 {
+		measured = 4 * most
+	}
 	solver, err := lp.NewEmbedded(f.distanceProgram(nil))
 	if err != nil {
 		return nil, fmt.Errorf("exact: front: %w", err)
@@ -25,7 +34,7 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 	fresh := make(map[*generator][]float64) // weights of the corners measured
 	taken := make(map[*generator]bool)
 	var sol lp.Solution
-	for len(corners) < most {
+	for len(corners) < measured {
 		g := f.outer.farthest(taken)
 		if g == nil || len(corners) > 0 && g.distance <= f.opts.Error {
 			break
@@ -49,6 +58,11 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 		}
 		g.distance, fresh[g] = math.Max(0, sol.Objective), f.supportingWeights(sol.Duals[:len(f.scale)])
 		g.euclidean = f.euclideanDistance(sol.X[:len(f.distinct)], g.ray)
+	}
+	if len(corners) > most {
+		from := func(c farCorner) float64 { return floats.Distance(c.weights, corners[0].weights, 1) }
+		slices.SortStableFunc(corners[1:], func(a, b farCorner) int { return cmp.Compare(from(a), from(b)) })
+		corners = corners[:most]
 	}
 	return corners, nil
 }
