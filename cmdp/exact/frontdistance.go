@@ -20,8 +20,8 @@ type farCorner struct {
 
 // farthestCorners returns the corner of the outer set that is farthest from the mixtures of the points, unless there
 // is none, and others that are farther than the error asked for, at most so many: those of the farthest ones whose
-// weights are the nearest to its own, since directions that are near have much the same policies. More points only bring
-// a corner nearer, so corners that were near enough before are not measured again.
+// weights are the nearest to its own, since directions that are near have much the same policies. More points only
+// bring a corner nearer, so corners that were near enough before are not measured again.
 func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 	measured := most
 	if most > 1 {

@@ -92,6 +92,7 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 
 // numberStates makes the base quotient, without its choices.
 func (p *infiniteHorizon) numberStates() {
+	p.progress.At("numbering states", math.NaN(), p.m.States())
 	p.quotient = p.graph.Number(p.parts, nil)
 	p.visitor = markov.NewVisits(p.quotient, p.gamma, p.chain)
 	p.usesSweeps = false
@@ -167,6 +168,7 @@ func (p *infiniteHorizon) solverFor(ctx context.Context, dir []float64) (z *mark
 		return nil, err
 	}
 	if z == nil {
+		p.progress.At("finding a policy that comes to rest", math.NaN(), p.m.States())
 		if p.quotient.First == nil {
 			p.quotient.Fill(&p.graph, p.quotient.Origin, nil)
 		}
