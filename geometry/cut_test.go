@@ -9,6 +9,8 @@ import (
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // maximizerOnly forgets all methods of a set but its linear maximiser.
@@ -200,5 +202,57 @@ func BenchmarkCut(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// TestHalfspacesInFarBoxes: where sides of a box are as far away as totals without a bound are, its part of a half-space
+// is empty only where the nearest corner is outside, and reaches in the direction of the normal to the half-space or to
+// its own farthest corner.
+func TestHalfspacesInFarBoxes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 61))
+	empty, far := 0, 0
+	for trial := range 500 {
+		lower, upper, normal := make([]float64, 3), make([]float64, 3), make([]float64, 3)
+		least, most := 0.0, 0.0
+		for i := range normal {
+			lower[i] = float64(rng.IntN(5) - 2)
+			upper[i] = lower[i] + float64(rng.IntN(3))
+			switch rng.IntN(4) {
+			case 0:
+				lower[i] = -1e99
+			case 1:
+				upper[i] = 1e99
+			}
+			normal[i] = []float64{-1, 0, 0.5, 1}[rng.IntN(4)]
+			least += min(normal[i]*lower[i], normal[i]*upper[i])
+			most += max(normal[i]*lower[i], normal[i]*upper[i])
+		}
+		if floats.Norm(normal, 1) == 0 {
+			continue
+		}
+		offset := float64(rng.IntN(7) - 3)
+		half := set[*geometry.Halfspace](t)(geometry.NewHalfspace(normal, offset))
+		box := set[*geometry.Box](t)(geometry.NewBox(lower, upper))
+		part, err := geometry.Restrict(half, box)
+		if least > offset != errors.Is(err, geometry.ErrEmpty) {
+			t.Errorf("trial %d: %v·x ≤ %g from %v to %v: error %v", trial, normal, offset, lower, upper, err)
+		}
+		if err != nil {
+			empty++
+			continue
+		}
+		at := make([]float64, 3)
+		part.MaximizeLinear(at, normal)
+		want := min(offset, most)
+		if got := floats.Dot(normal, at); math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+			t.Errorf("trial %d: %v·x ≤ %g from %v to %v reaches to %g at %v: want %g", trial, normal, offset, lower, upper,
+				got, at, want)
+		}
+		if least < -1e90 && most > 1e90 {
+			far++
+		}
+	}
+	if empty < 30 || far < 50 {
+		t.Errorf("%d empty and %d far: want more", empty, far)
 	}
 }

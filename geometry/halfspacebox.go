@@ -14,8 +14,12 @@ import (
 type halfspaceInBox struct {
 	half   *Halfspace
 	box    *BoundedBox
-	anchor []float64 // a point of the set
+	anchor []float64 // a point of the set, next to its middle unless that is far away
 }
+
+// wide is the width of a side from which on its middle says nothing about where the half-space is: what is projected
+// from there would have no digits left.
+const wide = 1e15
 
 func (h *Halfspace) restrict(box *BoundedBox) (Compact, error) {
 	lower, upper := make([]float64, h.Dim()), make([]float64, h.Dim())
@@ -28,7 +32,7 @@ func (h *Halfspace) restrict(box *BoundedBox) (Compact, error) {
 		p, q := a*box.lower[i], a*box.upper[i]
 		least += math.Min(p, q)
 		most += math.Max(p, q)
-		size += math.Max(math.Abs(p), math.Abs(q))
+		size += math.Abs(math.Min(p, q)) // the other side may be far away
 	}
 	if most <= h.level {
 		return box, nil
@@ -43,6 +47,9 @@ func (h *Halfspace) restrict(box *BoundedBox) (Compact, error) {
 	s := &halfspaceInBox{half: h, box: box, anchor: make([]float64, h.Dim())}
 	for i, l := range box.lower {
 		s.anchor[i] = l + (box.upper[i]-l)/2
+		if box.upper[i]-l > wide {
+			s.anchor[i] = clip(0, l, box.upper[i])
+		}
 	}
 	s.Project(s.anchor, s.anchor)
 	return s, nil
@@ -72,7 +79,7 @@ func (s *halfspaceInBox) Project(dst, x []float64) {
 	face.project(dst, x, false)
 }
 
-// MaximizeLinear gives the maximiser nearest to the middle of the set.
+// MaximizeLinear gives the maximiser nearest to the anchor.
 func (s *halfspaceInBox) MaximizeLinear(dst, dir []float64) {
 	s.ProjectFace(dst, dir, s.anchor)
 }

@@ -139,7 +139,7 @@ func (s *recovery) meets(v []float64) bool {
 // preservesIncumbent reports whether returns are as good as those of the incumbent.
 func (s *recovery) preservesIncumbent(v []float64) bool {
 	return s.meets(v) && (s.task.Cost == nil ||
-		s.task.Cost.Value(v) <= s.incumbent.cost+s.tolerance(s.acceptedGap))
+		s.costOf(v) <= s.incumbent.cost+s.tolerance(s.acceptedGap))
 }
 
 // negligibleRay is the weight of a ray that is only rounding: a ray of the weight 1 changes the returns by what they

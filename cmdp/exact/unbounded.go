@@ -416,8 +416,7 @@ func meanBounds(spec *cmdp.ModelSpec) (lower, upper []float64) {
 }
 
 // limitsWithout returns the set of those limits that do not depend on coordinate i, within the box from lower to
-// upper. It is nil if it is empty. Bounds of single coordinates narrow the box, since the sides of a polytope
-// must not be too far apart.
+// upper. It is nil if it is empty. Bounds of single coordinates narrow the box.
 func limitsWithout(limits []cmdp.Constraint, i int, lower, upper []float64) (geometry.Compact, error) {
 	lower, upper = slices.Clone(lower), slices.Clone(upper)
 	free := slices.DeleteFunc(slices.Clone(limits), func(l cmdp.Constraint) bool { return l.Normal[i] != 0 })
@@ -431,18 +430,18 @@ func limitsWithout(limits []cmdp.Constraint, i int, lower, upper []float64) (geo
 			return nil, nil
 		}
 	}
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return nil, err
+	}
 	if len(a) == 0 {
-		box, err := geometry.NewBox(lower, upper)
-		if err != nil {
-			return nil, err
-		}
 		return box.Bounded()
 	}
-	for j := range lower {
-		a = append(a, axis(len(lower), j, 1), axis(len(lower), j, -1))
-		b = append(b, upper[j], -lower[j])
+	set, err := geometry.NewPolyhedron(a, b)
+	var out geometry.Compact
+	if err == nil {
+		out, err = geometry.Restrict(set, box)
 	}
-	out, err := geometry.NewPolytope(a, b)
 	if errors.Is(err, geometry.ErrEmpty) {
 		return nil, nil
 	}
