@@ -160,6 +160,13 @@ func TestStoppedRunsGoOn(t *testing.T) {
 			if err := file.Adopt(from, path); err != nil {
 				t.Fatal(err)
 			}
+			left := 4 // runs that are not measured may be given more episodes
+			if measured {
+				left -= 2 * (n / 2)
+			}
+			if got := len(c.Trials()); got != left {
+				t.Errorf("measured %v, stopped with %s: %d runs are left: want %d", measured, last, got, left)
+			}
 			stopped := &Trial{Contest: c, Entrant: c.Entrants[n/2]}
 			if err := stopped.Begin(); err != nil {
 				t.Fatal(err)
@@ -263,6 +270,10 @@ func TestPassingRecord(t *testing.T) {
 	var episodes []int
 	for _, rec := range r.History {
 		episodes = append(episodes, rec.Episode)
+	}
+	r.Spent = 15 * time.Second
+	if got := r.Measure().SecondsPerEpisode; got != 0.5 {
+		t.Errorf("an episode takes %g s: want 0.5", got)
 	}
 	if want := []int{13, 14, 16, 18, 20, 22, 25, 28, 30}; !slices.Equal(episodes, want) {
 		t.Errorf("records of episodes %v: want %v", episodes, want)

@@ -400,3 +400,86 @@ func TestToldAndUnfit(t *testing.T) {
 		t.Errorf("%d learners are left out, and %v: want %d", fit.Unfit, fit.Refusals(), refused)
 	}
 }
+
+// TestRefusedSettings: a suite with a wrong setting is refused by the number and name of its entry, the setting, and
+// what is wanted; values at the ends of what is allowed are taken.
+func TestRefusedSettings(t *testing.T) {
+	for text, want := range map[string]string{
+		"steps: -1": "steps -1: want", "steps: 1": "", "seeds: 0": "seeds 0: want", "returns: some": `returns "some": want`,
+		"support: some": `support "some": want`, "slater: 0": `slater "0": want`, "slater: x": `slater "x": want`,
+		"slater: 1e101": `slater "1e101": want`, "slater: 1e100": "", "planner: x": "planner", "dual: x": "dual",
+		"algorithms: [x]": "x", "algorithms: []": "no algorithms", "opponent: x": "opponent", "failure: 0": "failure",
+		"failure: 1": "failure", "knapsack-margin: 2": "2", "changing: x": "changing", "rho: x": "x", "seed: x": "x",
+		"name: a b": `name "a b": want`, "name: media": "two problems are called media", "unknown: 1": "unknown",
+	} {
+		for place, file := range []string{"problems: [{problem: inventory, %s}, media]",
+			"problems: [media, {problem: inventory, %s}]"} {
+			path := filepath.Join(t.TempDir(), "suite.yaml")
+			if err := os.WriteFile(path, fmt.Appendf([]byte("format: cmdp-suite/1\n"), file, text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ReadSuite(path)
+			numbered := strings.HasPrefix(want, "two") ||
+				err != nil && strings.Contains(err.Error(), fmt.Sprintf("problem %d", place+1))
+			if (err == nil) != (want == "") || err != nil && (!numbered || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s in entry %d: %v: want %q", text, place+1, err, want)
+			}
+		}
+	}
+}
+
+// TestFilesOfSuites: files that a suite names are those in its folder.
+func TestFilesOfSuites(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"rooms.yaml": "", "safe.csv": "", "suite.yaml": "format: cmdp-suite/1\n" +
+		"problems: [rooms.yaml, {problem: media, name: other, safe-policy: safe.csv, null-policy: none}]\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := ReadSuite(filepath.Join(folder, "suite.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := s.Problems[0], s.Problems[1]
+	if a.Problem != filepath.Join(folder, "rooms.yaml") || a.Name != "rooms" || b.Problem != "media" ||
+		b.Settings.Safe != filepath.Join(folder, "safe.csv") || b.Settings.Null != "none" {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}
+
+// TestUnitsOfKnowledge: the null policy that is found is the same whatever units constraints are written in.
+func TestUnitsOfKnowledge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 3))
+	found := 0
+	for range 40 {
+		rows := ""
+		for action := range 3 {
+			rows += fmt.Sprintf("  - {state: 0, action: %d, next: {0: 1}, returns: [1, %d, %d]}\n", action, rng.IntN(5),
+				rng.IntN(5))
+		}
+		var policies []string
+		for _, unit := range []float64{1, 100} {
+			p := parsed(t, "horizon: 2\nstates: 1\nstart: 0\nreturns: [gain, a, b]\ngoal: {maximize: gain}\n"+
+				"constraints: [{return: a, at_most: 1}, {return: b, at_most: 1}]\ntransitions:\n"+rows)
+			task := compiled(t, p).Task
+			for i := range task.Constraints { // the same half-space, with a normal of another length
+				c := &task.Constraints[i]
+				if c.Normal[1] != 0 {
+					c.Normal, c.Offset = []float64{0, unit * c.Normal[1], 0}, unit*c.Offset
+				}
+			}
+			policy, returns := nullPolicy(p.Model, task)
+			policies = append(policies, fmt.Sprint(policy != nil, returns))
+			if policy != nil {
+				found++
+			}
+		}
+		if policies[0] != policies[1] {
+			t.Errorf("%v: want the same in other units\n%s", policies, rows)
+		}
+	}
+	if found == 0 {
+		t.Error("no null policy was found")
+	}
+}

@@ -403,6 +403,14 @@ func checkKept(t *testing.T, said string, q *Query, b Bound) {
 	}
 	seen := make(map[string]bool)
 	for _, l := range of.Limits {
+		name, limitable := l.Return, of.Limitable()
+		if l.Scope == EveryEpisode {
+			name = l.expected.name
+		}
+		once := slices.Compact(slices.Sorted(slices.Values(limitable)))
+		if !slices.Contains(limitable, name) || len(once) < len(limitable) || l.Enforced() != (l.Coordinate() < 0) {
+			t.Errorf("%s: %s of return %d, enforced %v, among %q", said, l.Name, l.Coordinate(), l.Enforced(), limitable)
+		}
 		if seen[l.Name] {
 			t.Errorf("%s: two limits are called %s", said, l.Name)
 		}

@@ -64,6 +64,9 @@ func TestBoxHoldsAllReturns(t *testing.T) {
 				t.Errorf("trial %d: the box of a set of models does not hold that of one of them, error %v", trial, err)
 			}
 		}
+		if trial%5 == 3 { // means lie between the returns of steps, of which a rest is one
+			checkSteps(t, trial, q)
+		}
 		for n := range 8 {
 			rule := []int32{int32(n % 2), int32(n / 2 % 2), int32(n / 4)}
 			for s := range rule {
@@ -82,6 +85,30 @@ func TestBoxHoldsAllReturns(t *testing.T) {
 						upper[i])
 				}
 			}
+		}
+	}
+}
+
+// checkSteps: a box has the least and the greatest returns of a step, and no others.
+func checkSteps(t *testing.T, trial int, q *Query) {
+	t.Helper()
+	rows := q.Model.Rows(0)
+	for i := range q.Returns {
+		least, most := math.Inf(1), math.Inf(-1)
+		for s := range q.Model.States() {
+			first, end := rows.Choices(s)
+			if first == end {
+				least, most = min(least, 0), max(most, 0)
+			}
+			for c := first; c < end; c++ {
+				next, _ := rows.Row(c)
+				for e := range next {
+					least, most = min(least, rows.Outcome(c, e)[i]), max(most, rows.Outcome(c, e)[i])
+				}
+			}
+		}
+		if lower, upper := q.Task.Box.Lower()[i], q.Task.Box.Upper()[i]; lower != least || upper != most {
+			t.Errorf("trial %d: the box of %s is from %g to %g: want %g to %g", trial, q.Returns[i], lower, upper, least, most)
 		}
 	}
 }
