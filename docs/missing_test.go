@@ -57,7 +57,7 @@ var functions = []any{
 	fleet.NewDispatcher, fleet.NewIndependent, fleet.NewPlanner, fleet.NewReplanner, fleet.NewSharing, fleet.NewSum,
 	fleet.NewWhittle, fleet.Play, fleet.WhittleIndices,
 	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
-	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.Over,
+	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over,
 	monitor.Unit,
 	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.PolicyProcess,
 	problem.ReadMixture, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,

@@ -63,8 +63,11 @@ func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []que
 		t.Fatal(err)
 	}
 	// Two passed at least twice: an automaton that counts to 2 and returns 1 then.
-	twice := &table{title: "twice", memory: []string{"never", "once", "twice"},
-		symbol: symbols(target), next: [][]int{{0, 1}, {1, 2}, {2, 2}}, reward: [][]float64{{0, 0}, {0, 1}, {0, 0}}}
+	table, err := monitor.NewTable(monitor.TableSpec{Title: "twice", Memory: []string{"never", "once", "twice"},
+		Symbol: symbols(target), Next: [][]int{{0, 1}, {1, 2}, {2, 2}}, Reward: [][]float64{{0, 0}, {0, 1}, {0, 0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	spending := &monitor.Reach{Title: "spending", Target: target, While: while, Within: within - rng.IntN(2)*(within+1)}
 	atMost := map[int]float64{1: float64(rng.IntN(5)), 0: float64(rng.IntN(5)) / 5}
 	if rng.IntN(2) == 0 {
@@ -97,7 +100,7 @@ func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []que
 		{"at least", nil, func(h history) float64 { return indicator(h.total(0) >= x) }},
 		{"excess", nil, func(h history) float64 { return max(0, h.total(0)-y) }},
 		{"shortfall", nil, func(h history) float64 { return max(0, y-h.total(0)) }},
-		{"twice", twice, func(h history) float64 {
+		{"twice", table, func(h history) float64 {
 			n := 0
 			for _, s := range h.states {
 				n += int(indicator(target[s]))
@@ -279,10 +282,13 @@ func TestEnforced(t *testing.T) {
 			t.Fatal(err)
 		}
 		// In some trials an automaton must not end where state 2 was left for state 0.
-		left := &table{title: "left", memory: []string{"elsewhere", "there", "left"},
-			symbol: []int{0, 1, 2}, next: [][]int{{0, 0, 1}, {2, 0, 1}, {2, 2, 2}},
-			broken: []bool{false, false, trial%3 == 1}}
-		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent, left, earned}, Columns: []int{0, 1},
+		table, err := monitor.NewTable(monitor.TableSpec{Title: "left", Memory: []string{"elsewhere", "there", "left"},
+			Symbol: []int{0, 1, 2}, Next: [][]int{{0, 0, 1}, {2, 0, 1}, {2, 2, 2}},
+			Broken: []bool{false, false, trial%3 == 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent, table, earned}, Columns: []int{0, 1},
 			Enforced: []int{0, 1, 2}})
 		keeps := func(h history) bool {
 			for i := range h.states[1:] {
