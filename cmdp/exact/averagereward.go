@@ -29,6 +29,8 @@ type averageReward struct {
 	least      *markov.LeastMean     // in ends
 	index      []int32               // of each state, its number among those that are looked at
 	classChain markov.Chain          // of a policy inside an end
+	// collects says that loops in which a total is gained are rays, as those of totals are. Else they are an error.
+	collects bool
 }
 
 // A transient is the problem how to come to the ends: the total of what is collected before and of what staying is
@@ -37,6 +39,7 @@ type transient struct {
 	*markov.LeastTotal
 	endsWithin [][]int32 // of each collapsed state, the ends inside
 	bestEnd    []int32   // of each collapsed state, the best of them
+	endless    []int32   // the states of the quotient in which the last policy goes on for ever, at a gain
 }
 
 func newAverageReward(ctx context.Context, m *cmdp.Model, workers int, c relevance,
@@ -213,6 +216,9 @@ func (p *averageReward) price(ctx context.Context, dir []float64, aim float64) (
 	p.least.Aim = aim
 	defer func() { p.least.Aim = 0 }()
 	w, value, margin, err := p.solve(ctx, dir)
+	if p.collects && w != nil && w.endless != nil {
+		return p.totalRay(ctx, w)
+	}
 	if err != nil {
 		return pricedPolicy{}, err
 	}
@@ -222,6 +228,15 @@ func (p *averageReward) price(ctx context.Context, dir []float64, aim float64) (
 	out.returns = p.immediateMeans(w)
 	if out.returns == nil {
 		out.returns, err = p.policyReturns(ctx, &markov.Rule{Actions: policy}, false)
+	}
+	return out, err
+}
+
+// totalRay returns the loop in which the last policy of a transient problem gains totals.
+func (p *averageReward) totalRay(ctx context.Context, w *transient) (pricedPolicy, error) {
+	out, err := p.recurrentRay(ctx, w.Quotient, p.liftPolicy(w.LeastTotal), w.endless, w.Policy[w.endless[0]] < 0)
+	if err == nil {
+		p.mask(out.returns, false)
 	}
 	return out, err
 }
@@ -273,7 +288,7 @@ func (p *averageReward) solve(ctx context.Context, dir []float64) (w *transient,
 	const most = 1000
 	for {
 		if err := p.solveTransient(ctx, w, totals, least); err != nil {
-			return nil, 0, 0, err
+			return w, 0, 0, err
 		}
 		value, margin = p.bound(means, totals, p.liftValues(nil, w.LeastTotal), nil)
 		if !math.IsInf(margin, 1) || w.Cancels() || w.Perturbation > most {
@@ -329,9 +344,10 @@ func (p *averageReward) solveTransient(ctx context.Context, w *transient, totals
 		w.Reward[i] = least[w.bestEnd[j]]
 		w.Weight[i] = math.Abs(w.Reward[i])
 	}
-	endless, err := w.LeastTotal.Solve(ctx)
-	if err == nil && endless != nil {
-		err = p.unboundedLoop(w, endless)
+	var err error
+	w.endless, err = w.LeastTotal.Solve(ctx)
+	if err == nil && w.endless != nil {
+		err = p.unboundedLoop(w, w.endless)
 	}
 	return err
 }
@@ -370,7 +386,10 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 	q.infiniteHorizon, q.transients = &base, make(map[string]*transient)
 	q.least.Restart()
 	w, value, margin, err := q.solve(ctx, dir)
-	small := w.Quotient.Rest <= mostNearOneStates
+	if p.collects && w != nil && w.endless != nil {
+		return math.Inf(-1), 0, nil
+	}
+	small := err == nil && w.Quotient.Rest <= mostNearOneStates
 	if err != nil || p.m.Average() || !small && !hasRareEnds(w.LeastTotal) {
 		return value, margin, err
 	}

@@ -32,8 +32,8 @@ func (s *recovery) joinClasses() error {
 		return nil
 	}
 	runs := make(map[*markov.Actions]*longRunFrequencies)
-	columns, weights, _, _ := s.incumbentMixture()
-	if len(columns) < 2 {
+	columns, weights, rays, _ := s.incumbentMixture()
+	if len(columns) < 2 || len(rays) > 0 {
 		return nil
 	}
 	t, err := p.longRunMixtureOf(s.ctx, columns, weights, runs)

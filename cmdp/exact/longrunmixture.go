@@ -3,6 +3,7 @@ package exact
 import (
 	"cmdpsolve/cmdp/markov"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,8 @@ type longRunMixture struct {
 	inside      *markov.Rule             // what is done where the mixture stays
 	classes     map[int32][]mixtureClass // of each end in which it stays
 	classNumber []int32                  // of each state, its class in its end, or −1
+	rays        []column                 // loops on the way that no policy goes round yet
+	steps       []float64                // in them
 }
 
 // A mixtureClass is a recurrent class of a long-run mixture.
@@ -230,7 +233,7 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 		}
 	}
 	st = &markov.Rule{Actions: t.columns[heaviest].policy.Clone(), Mixed: make(map[int32][]float64)}
-	if len(group) == 1 || p.m.Average() && t.sameEnds(group) {
+	if len(group) == 1 && len(t.rays) == 0 || p.m.Average() && t.sameEnds(group) {
 		return st, weight, nil
 	}
 	ends := make(map[int32]bool)
@@ -252,14 +255,36 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 			differ = append(differ, s)
 		}
 	}
+	for _, c := range t.rays {
+		differ = append(differ, c.ray.states...)
+	}
 	visited, err := p.visitChoices(ctx, differ, parts)
 	if err != nil {
 		return nil, 0, err
 	}
+	t.goRound(visited)
 	for i, s := range visited.states {
 		st.Assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
 	}
 	return st, weight, nil
+}
+
+// errNeedsMemory says that a policy would have to remember whether it is done with loops.
+var errNeedsMemory = errors.New("exact: a policy without memory does not leave loops and stay")
+
+// goRound adds the steps in loops to the visits of those policies that come to them, unless it may also stay there.
+func (t *longRunMixture) goRound(visited *choiceVisits) {
+	for j := len(t.rays) - 1; j >= 0; j-- {
+		of := t.rays[j].ray
+		if !slices.ContainsFunc(of.states, func(s int32) bool { return floats.Sum(visited.of(s)) > 0 }) ||
+			slices.ContainsFunc(of.states, func(s int32) bool { return t.p.ends.Of[s] >= 0 }) {
+			continue
+		}
+		for i, s := range of.states {
+			visited.add(t.steps[j]*of.share[i], of.policy, s, s)
+		}
+		t.rays, t.steps = slices.Delete(t.rays, j, j+1), slices.Delete(t.steps, j, j+1)
+	}
 }
 
 // sameEnds reports whether some policies stay in the same ends with the same probabilities.
@@ -316,14 +341,24 @@ func (t *longRunMixture) usesLink(in mixtureClass) bool {
 // mixture ends up in classes that are not joined.
 func (p *averageReward) recoverPolicy(ctx context.Context, columns []column, weights []float64, _ face,
 	_ float64) (*Policy, error) {
-	if len(columns) == 1 && columns[0].link == nil {
+	return p.recoverAlong(ctx, columns, weights, nil, nil)
+}
+
+// recoverAlong is recoverPolicy for a mixture that goes some steps along rays.
+func (p *averageReward) recoverAlong(ctx context.Context, columns []column, weights []float64, rays []column,
+	steps []float64) (*Policy, error) {
+	if len(columns) == 1 && columns[0].link == nil && len(rays) == 0 {
 		return &Policy{steps: []markov.Rule{{Actions: columns[0].policy.Clone()}}}, nil
 	}
 	t, err := p.longRunMixtureOf(ctx, columns, weights, make(map[*markov.Actions]*longRunFrequencies))
 	if err != nil {
 		return nil, err
 	}
+	t.rays, t.steps = slices.Clone(rays), slices.Clone(steps)
 	components, err := t.drawnPolicies(ctx)
+	if err == nil && len(t.rays) > 0 {
+		err = errNeedsMemory
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -144,8 +144,36 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		if r, unbound := p.unboundedByMeans(ctx, task, opts, found); r != nil || unbound != nil {
 			return r, unbound
 		}
+		if r, bound := p.boundedGrowth(ctx, task, opts, budget); r != nil || bound != nil {
+			return r, bound
+		}
 	}
 	return r, err
+}
+
+// boundedGrowth answers a task in which totals beside means can grow, but not for ever within the limits: loops in which
+// they do are rays. It is nil if no optimum is found that way.
+func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Options, budget *budget) (r *Result,
+	err error) {
+	err = p.withSolver(ctx, task, opts, func(s *solver) error {
+		if s.traits.classes == nil {
+			return nil
+		}
+		s.budget, s.traits.classes.collects = budget, true
+		r, err = s.run()
+		s.traits.classes.collects = false
+		p.stale = p.stale || budget != nil && budget.interrupted
+		// Another question may have no limit on them.
+		s.master.columns = slices.DeleteFunc(s.master.columns, func(c column) bool { return c.ray != nil })
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil || r != nil && r.Status != Optimal && r.Status != Infeasible {
+		return nil, nil
+	}
+	return r, nil
 }
 
 // withoutCost judges a task whose limits are out of reach of the policies for which what c tells is finite: other

@@ -26,7 +26,11 @@ func (s *recovery) recoverIncumbent(r *Result) error {
 	}
 	face := s.bindingFace()
 	for again := true; again; {
-		r.Policy, err = s.pricer.recoverPolicy(s.ctx, kept, share, face, s.costAllowance())
+		if len(rays) > 0 {
+			r.Policy, err = s.traits.classes.recoverAlong(s.ctx, kept, share, rays, steps)
+		} else {
+			r.Policy, err = s.pricer.recoverPolicy(s.ctx, kept, share, face, s.costAllowance())
+		}
 		if err != nil {
 			return err
 		}
