@@ -204,9 +204,9 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 	return kind, ""
 }
 
-// TestGrowthWithinALimit draws problems in which each step of the first half of the states takes fuel, of which there is
-// a limited amount, and the others collect means alone and lead to one another: totals may grow in loops, but not for
-// ever, and every question has an answer, but for a few whose optimum is only approached.
+// TestGrowthWithinALimit draws problems in which each step of the first half of the states takes fuel, of which there
+// is a limited amount, and the others collect means alone and lead to one another: totals may grow in loops, but not
+// for ever, and every question has an answer, but for a few whose optimum is only approached.
 func TestGrowthWithinALimit(t *testing.T) {
 	kinds, trials := make(map[string]int), *endless/8
 	for trial := range trials {

@@ -311,7 +311,8 @@ func rareEnds(t *testing.T, states int, rare float64, means bool) {
 		for a := range 2 {
 			to := rng.Perm(states)[:2]
 			add(s, a, returns(1+0.5*float64(a), 9), cmdp.Transition{Next: to[0], Probability: 0.25},
-				cmdp.Transition{Next: to[1], Probability: 0.75 - rare}, cmdp.Transition{Next: states, Probability: rare})
+				cmdp.Transition{Next: to[1], Probability: 0.75 - rare},
+				cmdp.Transition{Next: states, Probability: rare})
 		}
 	}
 	want := 1 / rare

@@ -526,7 +526,8 @@ func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 }
 
 // correctedValues returns the values of all states and what they lack, nil if there is no least total, see solveShaped.
-func (p *infiniteHorizon) correctedValues(ctx context.Context, z *markov.LeastTotal) (rough, small []float64, err error) {
+func (p *infiniteHorizon) correctedValues(ctx context.Context, z *markov.LeastTotal) (rough, small []float64,
+	err error) {
 	q, v := z.Quotient, slices.Clone(z.Values)
 	reward, weight := slices.Clone(z.Reward), slices.Clone(z.Weight)
 	rough = p.liftValues(nil, z)

@@ -151,8 +151,8 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	return r, err
 }
 
-// boundedGrowth answers a task in which totals beside means can grow, but not for ever within the limits: loops in which
-// they do are rays. It is nil if no optimum is found that way.
+// boundedGrowth answers a task in which totals beside means can grow, but not for ever within the limits: loops in
+// which they do are rays. It is nil if that way neither an optimum is found nor that there is none.
 func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Options, budget *budget) (r *Result,
 	err error) {
 	err = p.withSolver(ctx, task, opts, func(s *solver) error {
