@@ -246,7 +246,7 @@ func TestGrowthWithinALimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Model, p.Returns = m, append(p.Returns, "fuel")
+		p.Model, p.Returns, p.Target = m, append(p.Returns, "fuel"), nil
 		p.Constraints = append(p.Constraints, problem.Constraint{Return: "fuel", AtMost: new(1 + 3*rng.Float64())})
 		kind, fault := endlessFault(t, p)
 		kinds[kind]++

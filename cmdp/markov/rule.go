@@ -67,7 +67,7 @@ func (st *Rule) Assign(s int, mass []float64, total float64) {
 	st.Actions.Set(s, best)
 	probs := make([]float64, len(mass))
 	for a, x := range mass {
-		if x > roundingOfTotal*total {
+		if x > roundingOfTotal*min(total, 1) { // one that is taken once in a while stays, however seldom that is
 			probs[a] = x
 		} else {
 			total -= x

@@ -36,16 +36,21 @@ func TestRule(t *testing.T) {
 		}
 		for range 80 {
 			s, mass, total := rng.IntN(states), make([]float64, actions), 0.0
+			size := []float64{1, 1, 1e15}[rng.IntN(3)]
 			for range rng.IntN(4) {
-				x := float64(1 + rng.IntN(3))
+				x := size * float64(1+rng.IntN(3))
 				mass[rng.IntN(actions)] += x
 				total += x
 			}
 			exact := slices.Clone(mass)
 			for a := range mass[:2] { // what rounding leaves is not drawn
 				if mass[a] == 0 {
-					mass[a] = 0x1p-52 * total * rng.Float64()
+					mass[a] = 0x1p-52 * min(total, 1) * rng.Float64()
 				}
+			}
+			if a := rng.IntN(actions); total > 0 && exact[a] == 0 { // what is taken once is drawn, be it among many
+				mass[a], exact[a] = 1, 1
+				total++
 			}
 			st.Assign(s, mass, total)
 			if total > 0 {
