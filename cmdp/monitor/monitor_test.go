@@ -233,7 +233,11 @@ func TestEndlessAsWithHorizon(t *testing.T) {
 			if n == 2 || p.Losing != nil {
 				break
 			}
-			lower[n], upper[n], err = exact.Ranges(t.Context(), p.Model, exact.Options{})
+			pl, err := exact.NewPlanner(p.Model, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lower[n], upper[n], err = pl.Ranges(t.Context(), exact.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
