@@ -2,7 +2,6 @@ package exact
 
 import (
 	"context"
-	"math"
 	"slices"
 	"sync/atomic"
 
@@ -42,7 +41,7 @@ func (s *simultaneousPricer) most() int {
 	if s == nil || s.totals == nil {
 		return 1
 	}
-	return markov.Lanes
+	return markov.NumLanes
 }
 
 // price prices directions, as many as most at the most. Those for which it fails are nil.
@@ -56,10 +55,9 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 		order[l] = l
 	}
 	slices.SortFunc(order, func(a, b int) int { return slices.Compare(dirs[a], dirs[b]) })
-	for l := range markov.Lanes {
-		for i, x := range dirs[order[min(l, len(order)-1)]] {
-			s.totals.Directions[i][l] = x
-		}
+	lane := func(l int) []float64 { return dirs[order[min(l, len(order)-1)]] }
+	for i := range s.totals.Directions {
+		s.totals.Directions[i] = markov.Lanes{A: lane(0)[i], B: lane(1)[i], C: lane(2)[i], D: lane(3)[i]}
 	}
 	s.totals.Progress = s.p.progress
 	ok, err := s.totals.Solve(ctx)
@@ -78,7 +76,7 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 	policies := s.liftPolicies(len(dirs))
 	for l, k := range order {
 		if proved[l] {
-			value, margin := s.startMean(func(n int32) float64 { return s.totals.Values[n][l] })
+			value, margin := s.startMean(func(n int32) float64 { return s.totals.Values[n].Array()[l] })
 			out[k] = &pricedPolicy{returns: s.returns(l), value: value, margin: margin, certified: true,
 				policy: policies[l]}
 		}
@@ -90,7 +88,7 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 func (s *simultaneousPricer) returns(l int) []float64 {
 	out := make([]float64, s.p.dim())
 	for i := range out {
-		out[i], _ = s.startMean(func(n int32) float64 { return s.totals.Returns[int(n)*len(out)+i][l] })
+		out[i], _ = s.startMean(func(n int32) float64 { return s.totals.Returns[int(n)*len(out)+i].Array()[l] })
 	}
 	return out
 }
@@ -124,13 +122,13 @@ func (s *simultaneousPricer) liftPolicies(directions int) []*markov.Actions {
 
 // provenBelow goes through the choices of the model and reports in which directions all values are at most their
 // backups, and 0 where the process rests. Like [lowerValues] it trusts nothing but the graph.
-func (s *simultaneousPricer) provenBelow() (proved [markov.Lanes]bool) {
+func (s *simultaneousPricer) provenBelow() (proved [markov.NumLanes]bool) {
 	p := s.p
 	var failed atomic.Uint32
 	parallel.ForStates(p.workers, p.m.States(), len(p.k.Next), func(lo, hi int) float64 {
 		for state := lo; state < hi; state++ {
-			if p.k.First[state] == p.k.First[state+1] && s.valuesOf(int32(state)) != ([markov.Lanes]float64{}) {
-				failed.Store(1<<markov.Lanes - 1)
+			if p.k.First[state] == p.k.First[state+1] && s.totals.Values[s.totals.Quotient.Number[state]] != (markov.Lanes{}) {
+				failed.Store(1<<markov.NumLanes - 1)
 			}
 			if !p.graph.In[state] {
 				continue
@@ -151,32 +149,30 @@ func (s *simultaneousPricer) provenBelow() (proved [markov.Lanes]bool) {
 	return proved
 }
 
-func (s *simultaneousPricer) valuesOf(state int32) [markov.Lanes]float64 {
-	return s.totals.Values[s.totals.Quotient.Number[state]]
-}
-
 // above has a bit for each direction in which the value of a state may lie above what a choice gives, see
 // lowerValues.shortfall.
 func (s *simultaneousPricer) above(state int32, c int) (bits uint32) {
-	k, number, values := s.p.k, s.totals.Quotient.Number, s.totals.Values
-	var x0, x1, x2, x3, y0, y1, y2, y3 float64
-	for i, r := range k.ReturnsOf(c, len(s.totals.Directions)) {
+	number, values := s.totals.Quotient.Number, s.totals.Values
+	var sum, size markov.Lanes
+	for i, r := range s.p.k.ReturnsOf(c, len(s.totals.Directions)) {
 		w := &s.totals.Directions[i]
-		a, b, c, d := float64(w[0]*r), float64(w[1]*r), float64(w[2]*r), float64(w[3]*r)
-		x0, x1, x2, x3 = x0+a, x1+b, x2+c, x3+d
-		y0, y1, y2, y3 = y0+math.Abs(a), y1+math.Abs(b), y2+math.Abs(c), y3+math.Abs(d)
+		x := markov.Lanes{A: w.A * r, B: w.B * r, C: w.C * r, D: w.D * r}
+		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
 	}
-	v := &values[number[state]]
-	next, prob := k.Row(c)
+	v := values[number[state]]
+	next, prob := s.p.k.Row(c)
 	for j, n := range next {
 		p, w := prob[j], &values[number[n]]
-		a, b, c, d := float64(p*(w[0]-v[0])), float64(p*(w[1]-v[1])), float64(p*(w[2]-v[2])), float64(p*(w[3]-v[3]))
-		x0, x1, x2, x3 = x0+a, x1+b, x2+c, x3+d
-		y0, y1, y2, y3 = y0+math.Abs(a), y1+math.Abs(b), y2+math.Abs(c), y3+math.Abs(d)
+		x := markov.Lanes{A: p * (w.A - v.A), B: p * (w.B - v.B), C: p * (w.C - v.C), D: p * (w.D - v.D)}
+		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
 	}
 	rounding := float64(len(s.totals.Directions)+len(next)+4) * roundoff
-	for l, lack := range [markov.Lanes]float64{rounding*y0 - x0, rounding*y1 - x1, rounding*y2 - x2, rounding*y3 - x3} {
-		if !(lack <= 0) {
+	x := sum.AddScaled(-rounding, size)
+	if x.A >= 0 && x.B >= 0 && x.C >= 0 && x.D >= 0 {
+		return 0
+	}
+	for l, spare := range x.Array() {
+		if !(spare >= 0) {
 			bits |= 1 << l
 		}
 	}

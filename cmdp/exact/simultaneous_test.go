@@ -47,15 +47,16 @@ func TestSimultaneousPricer(t *testing.T) {
 			}
 		}
 		for n := range s.totals.Quotient.Rest {
-			l := rng.IntN(markov.Lanes)
-			before := s.totals.Values[n][l]
-			s.totals.Values[n][l] *= 1 + 1e-12
+			l := rng.IntN(markov.NumLanes)
+			before := s.totals.Values[n]
+			at := []*float64{&s.totals.Values[n].A, &s.totals.Values[n].B, &s.totals.Values[n].C, &s.totals.Values[n].D}[l]
+			*at *= 1 + 1e-12
 			for k, proved := range s.provenBelow() {
 				if proved != (k != l) {
 					t.Fatalf("state %d raised in direction %d: direction %d is proved: %t", n, l, k, proved)
 				}
 			}
-			s.totals.Values[n][l] = before
+			s.totals.Values[n] = before
 		}
 	}
 }

@@ -92,14 +92,14 @@ func (f *denseFactors) solve(x, right []float64, transposed bool) {
 	}
 }
 
-// solveLanes replaces right-hand sides, which stand side by side, by the solutions.
-func (f *denseFactors) solveLanes(x [][Lanes]float64) {
+// solveLanes replaces right-hand sides of all directions by the solutions.
+func (f *denseFactors) solveLanes(x []Lanes) {
 	add := func(to, from int, p float64) {
 		x, y := &x[to], &x[from]
-		x[0] += float64(p * y[0])
-		x[1] += float64(p * y[1])
-		x[2] += float64(p * y[2])
-		x[3] += float64(p * y[3])
+		x.A += float64(p * y.A)
+		x.B += float64(p * y.B)
+		x.C += float64(p * y.C)
+		x.D += float64(p * y.D)
 	}
 	for s := range x {
 		for t, share := range f.row[s][:s] {
@@ -114,8 +114,6 @@ func (f *denseFactors) solveLanes(x [][Lanes]float64) {
 				add(s, s+1+t, p)
 			}
 		}
-		for l := range x[s] {
-			x[s][l] /= f.out[s]
-		}
+		x[s] = x[s].Over(f.out[s])
 	}
 }

@@ -6,9 +6,6 @@ import (
 	"slices"
 )
 
-// Lanes is how many directions [SimultaneousTotals] solves at once.
-const Lanes = 4
-
 // SimultaneousTotals finds the policies of least expected totals in several directions in one pass over the rows of a
 // model, and what these policies return: for each state, the values of all directions stand side by side. It is
 // [LeastTotal] without a discount, with the same policy iteration and perturbation, of a model in which nothing is
@@ -17,18 +14,18 @@ const Lanes = 4
 type SimultaneousTotals struct {
 	Quotient *Quotient
 	// Directions hold, for each return, its weight in each direction.
-	Directions [][Lanes]float64
+	Directions []Lanes
 	Progress   Progress
 
 	// What Solve finds, of each state and, as 0, at rest:
-	Values  [][Lanes]float64 // at most their backups
-	Returns [][Lanes]float64 // all returns of the policies, those of a state side by side
-	Policy  [][Lanes]int32   // the index of a choice in Quotient.Choice
+	Values  []Lanes           // at most their backups
+	Returns []Lanes           // all returns of the policies, those of a state side by side
+	Policy  [][NumLanes]int32 // the index of a choice in Quotient.Choice
 
-	system   denseFactors                // of a policy in a component
-	proper   []int32                     // a policy that comes to rest
-	rounding float64                     // more than what rounding takes from a sum of numbers of the size 1
-	right    [denseStates][Lanes]float64 // right-hand sides of a component
+	system   denseFactors       // of a policy in a component
+	proper   []int32            // a policy that comes to rest
+	rounding float64            // more than what rounding takes from a sum of numbers of the size 1
+	right    [denseStates]Lanes // right-hand sides of a component
 }
 
 // Simultaneous returns the simultaneous program of a quotient for models with dim returns, or nil where it does not
@@ -43,11 +40,11 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 			return nil
 		}
 	}
-	out := &SimultaneousTotals{Quotient: q, Directions: make([][Lanes]float64, dim),
+	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim),
 		proper: slices.Clone(z.Policy), rounding: z.roundingShare()}
-	out.Values = make([][Lanes]float64, q.Rest+1)
-	out.Returns = make([][Lanes]float64, int(q.Rest+1)*dim)
-	out.Policy = make([][Lanes]int32, q.Rest)
+	out.Values = make([]Lanes, q.Rest+1)
+	out.Returns = make([]Lanes, int(q.Rest+1)*dim)
+	out.Policy = make([][NumLanes]int32, q.Rest)
 	if slices.Contains(z.Policy, -1) {
 		return nil
 	}
@@ -58,7 +55,7 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 // beginWithProper makes the policies of the states [lo, hi) one that comes to rest.
 func (z *SimultaneousTotals) beginWithProper(lo, hi int32) {
 	for s, i := range z.proper[lo:hi] {
-		z.Policy[lo+int32(s)] = [Lanes]int32{i, i, i, i}
+		z.Policy[lo+int32(s)] = [NumLanes]int32{i, i, i, i}
 	}
 }
 
@@ -90,14 +87,12 @@ func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 // backup returns what choice i in state s gives in each direction: its reward and by how much the values that it leads
 // to outside of [lo, hi) are above a base. size is that of all values that it leads to, and of the reward; out is how
 // likely s is left.
-func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base *[Lanes]float64) (sum, size [Lanes]float64, out float64) {
+func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base Lanes) (sum, size Lanes, out float64) {
 	c := z.Quotient.Choice[i]
-	var x0, x1, x2, x3, y0, y1, y2, y3 float64
 	for j, r := range z.Quotient.Kernel.ReturnsOf(int(c), len(z.Directions)) {
 		w := &z.Directions[j]
-		a, b, c, d := float64(w[0]*r), float64(w[1]*r), float64(w[2]*r), float64(w[3]*r)
-		x0, x1, x2, x3 = x0+a, x1+b, x2+c, x3+d
-		y0, y1, y2, y3 = y0+math.Abs(a), y1+math.Abs(b), y2+math.Abs(c), y3+math.Abs(d)
+		x := Lanes{w.A * r, w.B * r, w.C * r, w.D * r}
+		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
 	}
 	to, prob := z.Quotient.row(c)
 	for j, n := range to {
@@ -106,64 +101,70 @@ func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base *[Lanes]float64) (s
 		}
 		p, v := prob[j], &z.Values[n]
 		out += p
-		y0 += float64(p * math.Abs(v[0]))
-		y1 += float64(p * math.Abs(v[1]))
-		y2 += float64(p * math.Abs(v[2]))
-		y3 += float64(p * math.Abs(v[3]))
+		size.A += float64(p * math.Abs(v.A))
+		size.B += float64(p * math.Abs(v.B))
+		size.C += float64(p * math.Abs(v.C))
+		size.D += float64(p * math.Abs(v.D))
 		if n < lo || n >= hi {
-			x0 += float64(p * (v[0] - base[0]))
-			x1 += float64(p * (v[1] - base[1]))
-			x2 += float64(p * (v[2] - base[2]))
-			x3 += float64(p * (v[3] - base[3]))
+			sum.A += float64(p * (v.A - base.A))
+			sum.B += float64(p * (v.B - base.B))
+			sum.C += float64(p * (v.C - base.C))
+			sum.D += float64(p * (v.D - base.D))
 		}
 	}
-	return [Lanes]float64{x0, x1, x2, x3}, [Lanes]float64{y0, y1, y2, y3}, out
-}
-
-// costsForEver reports whether a choice that leads back to its state alone has no end, at a price in every direction.
-func costsForEver(sum, size [Lanes]float64) bool {
-	for l, x := range &sum {
-		if !(x > cancellation*size[l]) {
-			return false
-		}
-	}
-	return true
+	return sum, size, out
 }
 
 // solveState treats a component of one state.
 func (z *SimultaneousTotals) solveState(s int32) bool {
 	q, inf := z.Quotient, math.Inf(1)
-	best, at := [Lanes]float64{inf, inf, inf, inf}, [Lanes]int32{}
+	best, at := Lanes{inf, inf, inf, inf}, [NumLanes]int32{}
 	for i := q.First[s]; i < q.First[s+1]; i++ {
-		sum, size, out := z.backup(s, i, s, s+1, new([Lanes]float64))
-		if out == 0 {
-			if !costsForEver(sum, size) {
+		x, size, out := z.backup(s, i, s, s+1, Lanes{})
+		if out == 0 { // for ever, which is fine at a price
+			x = x.AddScaled(-cancellation, size)
+			if !(min(x.A, x.B, x.C, x.D) > 0) {
 				return false
 			}
 			continue
 		}
-		for l, x := range &sum {
-			x -= z.rounding * (size[l] + math.Abs(x)) // of the same size again is what the value itself weighs
-			if out != 1 {
-				x /= out
-			}
-			if x < best[l] {
-				best[l], at[l] = x, i
-			}
+		x = x.AddScaled(-z.rounding, size.AddScaled(1, x.Magnitudes())) // of the same size again is what the value weighs
+		if out != 1 {
+			x = x.Over(out)
+		}
+		if x.A < best.A {
+			best.A, at[0] = x.A, i
+		}
+		if x.B < best.B {
+			best.B, at[1] = x.B, i
+		}
+		if x.C < best.C {
+			best.C, at[2] = x.C, i
+		}
+		if x.D < best.D {
+			best.D, at[3] = x.D, i
 		}
 	}
 	z.Values[s], z.Policy[s] = best, at
 	for l, i := range at {
 		if l == 0 || i != at[l-1] {
-			z.setReturns(s, i, s, s+1, at)
+			z.setReturns(s, i, s, s+1, directionsOf(at, i))
 		}
 	}
-	return best[0] < inf
+	return best.A < inf
 }
 
-// setReturns sets the returns from state s in the directions in which the policy takes choice i there: those of a step,
+// directionsOf returns the directions in which a policy takes choice i.
+func directionsOf(policy [NumLanes]int32, i int32) (in [NumLanes]bool) {
+	for l, k := range policy {
+		in[l] = k == i
+	}
+	return in
+}
+
+// setReturns sets the returns from state s in some directions, in which the policy takes choice i there: those of a step,
 // and those to come from states outside of [lo, hi), for each time that the state is left.
-func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, policy [Lanes]int32) {
+func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, in [NumLanes]bool) {
 	q, d := z.Quotient, len(z.Directions)
 	to, prob := q.row(q.Choice[i])
 	out := 1.0
@@ -176,21 +177,16 @@ func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, policy [Lanes]int32)
 		}
 	}
 	for k, r := range q.Kernel.ReturnsOf(int(q.Choice[i]), d) {
-		x0, x1, x2, x3 := r, r, r, r
+		x := Lanes{r, r, r, r}
 		for j, n := range to {
 			if n < lo || n >= hi {
-				p, w := prob[j], &z.Returns[int(n)*d+k]
-				x0 += float64(p * w[0])
-				x1 += float64(p * w[1])
-				x2 += float64(p * w[2])
-				x3 += float64(p * w[3])
+				x = x.AddScaled(prob[j], z.Returns[int(n)*d+k])
 			}
 		}
-		for l, x := range [Lanes]float64{x0, x1, x2, x3} {
-			if policy[l] == i {
-				z.Returns[int(s)*d+k][l] = x / out
-			}
+		if out != 1 {
+			x = x.Over(out)
 		}
+		z.Returns[int(s)*d+k].set(in, x)
 	}
 }
 
@@ -199,11 +195,11 @@ func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, policy [Lanes]int32)
 func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 	for s := lo; s < hi; s++ {
 		i := z.Policy[s][0]
-		z.Policy[s] = [Lanes]int32{i, i, i, i}
+		z.Policy[s] = [NumLanes]int32{i, i, i, i}
 	}
 	const most = 1000
-	open, rounds := [Lanes]bool{true, true, true, true}, 0
-	for first := range Lanes {
+	open, rounds := [NumLanes]bool{true, true, true, true}, 0
+	for first := range NumLanes {
 		for open[first] {
 			rounds++
 			if rounds > most {
@@ -229,7 +225,7 @@ func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 }
 
 // samePolicy returns which open directions have the policy of direction l.
-func (z *SimultaneousTotals) samePolicy(lo, hi int32, l int, open [Lanes]bool) [Lanes]bool {
+func (z *SimultaneousTotals) samePolicy(lo, hi int32, l int, open [NumLanes]bool) [NumLanes]bool {
 	for s := lo; s < hi; s++ {
 		for k, i := range z.Policy[s] {
 			open[k] = open[k] && i == z.Policy[s][l]
@@ -259,49 +255,44 @@ func (z *SimultaneousTotals) loadPolicy(lo, hi int32, l int) bool {
 
 // evaluate sets the values of a group of directions to those of the policy of direction l, whose system is loaded. What
 // choices are made cheaper by depends on values, so that it is done again where these were far from what they are.
-func (z *SimultaneousTotals) evaluate(lo, hi int32, l int, group [Lanes]bool) {
+func (z *SimultaneousTotals) evaluate(lo, hi int32, l int, group [NumLanes]bool) {
 	const rounds = 8
 	right := z.right[:hi-lo]
 	for moved, n := true, 0; moved && n < rounds; n++ {
 		for s := lo; s < hi; s++ {
-			sum, size, out := z.backup(s, z.Policy[s][l], lo, hi, new([Lanes]float64))
-			for k, v := range &z.Values[s] {
-				sum[k] -= z.rounding * (size[k] + out*math.Abs(v))
-			}
-			right[s-lo] = sum
+			x, size, out := z.backup(s, z.Policy[s][l], lo, hi, Lanes{})
+			right[s-lo] = x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes()))
 		}
 		z.system.solveLanes(right)
 		moved = false
 		for s := lo; s < hi; s++ {
-			v := &z.Values[s]
-			for k, x := range &right[s-lo] {
-				if group[k] {
-					moved = moved || math.Abs(x-v[k]) > 0.5*math.Abs(x)
-					v[k] = x
-				}
+			x := right[s-lo]
+			change := x.Minus(z.Values[s]).Magnitudes().AddScaled(-0.5, x.Magnitudes())
+			for k, y := range change.Array() {
+				moved = moved || group[k] && y > 0
 			}
+			z.Values[s].set(group, x)
 		}
 	}
 }
 
 // improve changes the policies of a group of directions, which are that of direction l, in a component wherever a
 // choice is better by more than half of what it is made cheaper by. It returns in which directions one is.
-func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [Lanes]bool) (changed [Lanes]bool) {
+func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [NumLanes]bool) (changed [NumLanes]bool) {
 	for s := lo; s < hi; s++ {
-		now, least, old := z.Policy[s][l], [Lanes]float64{}, &z.Values[s]
+		now, least, old := z.Policy[s][l], [NumLanes]float64{}, z.Values[s]
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
 			if i == now {
 				continue
 			}
 			gain, size, out := z.backup(s, i, 0, 0, old)
-			for k, x := range &gain {
-				charge := z.rounding * (size[k] + out*math.Abs(old[k]))
-				x -= charge
-				if !group[k] || x >= -charge/2 {
-					continue
-				}
-				x /= out // the value that it would give the state if it is taken for good
-				if x < least[k] {
+			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
+			better := gain.AddScaled(-0.5, charge)
+			if min(better.A, better.B, better.C, better.D) >= 0 {
+				continue
+			}
+			for k, x := range gain.Minus(charge).Over(out).Array() { // what it would give the state if it is taken for good
+				if group[k] && better.Array()[k] < 0 && x < least[k] {
 					least[k], z.Policy[s][k], changed[k] = x, i, true
 				}
 			}
@@ -312,30 +303,18 @@ func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [Lanes]bool) (ch
 
 // evaluateReturns sets the returns of a group of directions, whose policies are that of direction l, whose system is
 // loaded.
-func (z *SimultaneousTotals) evaluateReturns(lo, hi int32, l int, group [Lanes]bool) {
+func (z *SimultaneousTotals) evaluateReturns(lo, hi int32, l int, group [NumLanes]bool) {
 	d, right := len(z.Directions), z.right[:hi-lo]
 	for s := lo; s < hi; s++ {
-		i := z.Policy[s][l]
-		policy := [Lanes]int32{-1, -1, -1, -1}
-		for k, in := range group {
-			if in {
-				policy[k] = i
-			}
-		}
-		z.setReturns(s, i, lo, hi, policy)
+		z.setReturns(s, z.Policy[s][l], lo, hi, group)
 	}
 	for k := range d {
 		for s := range right {
 			right[s] = z.Returns[(int(lo)+s)*d+k]
 		}
 		z.system.solveLanes(right)
-		for s := range right {
-			to := &z.Returns[(int(lo)+s)*d+k]
-			for l, x := range &right[s] {
-				if group[l] {
-					to[l] = x
-				}
-			}
+		for s, x := range right {
+			z.Returns[(int(lo)+s)*d+k].set(group, x)
 		}
 	}
 }

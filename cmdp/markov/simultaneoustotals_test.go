@@ -25,8 +25,8 @@ func TestSimultaneousTotals(t *testing.T) {
 			continue
 		}
 		for range 3 { // from the policies of the directions before
-			for l := range Lanes {
-				z.Directions[0][l], z.Directions[1][l] = rng.Float64(), rng.Float64()-0.05
+			for i, least := range []float64{0, -0.05} {
+				z.Directions[i] = Lanes{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64() + least}
 			}
 			ok, err := z.Solve(t.Context())
 			if err != nil {
@@ -37,7 +37,7 @@ func TestSimultaneousTotals(t *testing.T) {
 				break
 			}
 			solved++
-			for l := range Lanes {
+			for l := range NumLanes {
 				checkDirection(t, z, l)
 			}
 		}
@@ -62,14 +62,15 @@ func checkDirection(t *testing.T, z *SimultaneousTotals, l int) {
 			one.Returns = append(one.Returns, k.ReturnsOf(c, 2)[i])
 		}
 		for s, x := range denseTotal(t, &one, rule) {
-			if got := z.Returns[2*int(q.Number[s])+i][l]; !near(got, x, 1e-9) {
+			if got := z.Returns[2*int(q.Number[s])+i].Array()[l]; !near(got, x, 1e-9) {
 				t.Fatalf("return %d from state %d in direction %d is %g, want %g", i, s, l, got, x)
 			}
 		}
 	}
 	for n := range q.Rest {
-		value, w := z.Values[n][l], z.Returns[2*n:][:2]
-		if x := z.Directions[0][l]*w[0][l] + z.Directions[1][l]*w[1][l]; !near(value, x, 1e-9) {
+		value, w := z.Values[n].Array()[l], z.Returns[2*n:][:2]
+		x := z.Directions[0].Array()[l]*w[0].Array()[l] + z.Directions[1].Array()[l]*w[1].Array()[l]
+		if !near(value, x, 1e-9) {
 			t.Fatalf("value %g of state %d in direction %d, but the policy returns %g", value, n, l, x)
 		}
 		for i := q.First[n]; i < q.First[n+1]; i++ {
@@ -83,10 +84,10 @@ func checkDirection(t *testing.T, z *SimultaneousTotals, l int) {
 // backupOf is what a choice gives in direction l.
 func backupOf(z *SimultaneousTotals, i int32, l int) float64 {
 	r := z.Quotient.Kernel.ReturnsOf(int(z.Quotient.Choice[i]), 2)
-	sum := z.Directions[0][l]*r[0] + z.Directions[1][l]*r[1]
+	sum := z.Directions[0].Array()[l]*r[0] + z.Directions[1].Array()[l]*r[1]
 	next, prob := z.Quotient.Row(i)
 	for j, n := range next {
-		sum += prob[j] * z.Values[n][l]
+		sum += prob[j] * z.Values[n].Array()[l]
 	}
 	return sum
 }
