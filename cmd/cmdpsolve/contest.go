@@ -95,7 +95,7 @@ const defaultSteps = 100_000
 
 // length makes --steps or --episodes, whichever the problem has, the length of runs.
 func (o *playOptions) length(s *contest.Settings, p *loaded) error {
-	switch endless := p.endless(); {
+	switch endless := p.endless() > 0; {
 	case endless && o.flags.Changed("episodes"):
 		return usage("--episodes: %s has no horizon, and is played in one run without end: want --steps", p.name)
 	case !endless && p.Shape() != nil && o.flags.Changed("steps"):

@@ -148,10 +148,10 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.length(&c.settings, p); err != nil {
 		return err
 	}
-	if p.endless() && p.hello != nil && (c.save != "" || c.resume != "") {
+	if p.endless() > 0 && p.hello != nil && (c.save != "" || c.resume != "") {
 		return usage("--save, --resume: a run without end cannot go on when its simulator has been ended: leave them out")
 	}
-	if p.endless() && !c.flags.Changed("learner") {
+	if p.endless() > 0 && !c.flags.Changed("learner") {
 		c.learner = "posterior"
 	}
 	from, err := c.checkpoint(ctx)
@@ -229,13 +229,13 @@ const dearGame = 100_000
 func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.Task.Cost != nil, p.Task.Target != nil
 	s.Algorithms = []string{c.learner}
-	if p.endless() && slices.Contains([]string{"moma", "moma-posterior", "posterior-safe"}, c.learner) {
+	if p.endless() > 0 && slices.Contains([]string{"moma", "moma-posterior", "posterior-safe"}, c.learner) {
 		if c.resume != "" {
 			return usage("checkpoint %s: its learner %s learns by episodes, and %s has none: want the problem that it is of",
 				c.resume, c.learner, p.name)
 		}
 		fit := []string{"posterior"}
-		if p.means() {
+		if p.endless() == 1 {
 			fit = append(fit, endlessNames...)
 		}
 		return usage("--learner %s: it learns by episodes, and %s has none: want %s", c.learner, p.name,

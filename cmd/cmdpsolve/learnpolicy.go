@@ -120,7 +120,7 @@ func (s *session) learned(ctx context.Context, what, file string, policy cmdp.Po
 // worth evaluates a policy in the model.
 func (p *loaded) worth(ctx context.Context, policy cmdp.Policy) (learnedPolicy, error) {
 	v := make([]float64, p.Model.Dim())
-	if p.endless() {
+	if p.endless() > 0 {
 		e, err := exact.Evaluate(context.WithoutCancel(ctx), p.Model, policy)
 		if err != nil {
 			return learnedPolicy{}, err

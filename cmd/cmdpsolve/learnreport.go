@@ -217,7 +217,7 @@ func (s *session) heading(rep *learnReport) report.Heading {
 	}
 	if s.Endless() {
 		text += ", one run without end"
-		if gamma := s.p.discount(); gamma < 1 {
+		if gamma := s.p.endless(); gamma < 1 {
 			text += fmt.Sprintf(" that starts anew after each step with probability %s", report.Short(1-gamma))
 		}
 	}

@@ -212,17 +212,17 @@ func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environ
 		return cfg, nil, usage("%s: nothing to learn for: give a goal, constraints or a target", p.name)
 	}
 	switch {
-	case p.means() && c.sample.span == 0:
+	case p.endless() == 1 && c.sample.span == 0:
 		return cfg, nil, usage("%s: to sample for long-run means give --span, a bound on the span of the relative "+
 			"values of good policies: see cmdpsolve help command", p.name)
 	case p.hello != nil && !p.hello.Settable:
 		return cfg, nil, usage("--sample: the simulator cannot be asked anywhere: its hello must say \"set_state\": true")
 	case p.hello != nil && p.hello.Start == nil:
 		return cfg, nil, usage("--sample: the simulator must say where episodes begin: its hello has no \"start\"")
-	case p.means() && p.hello != nil && p.hello.Terminates:
+	case p.endless() == 1 && p.hello != nil && p.hello.Terminates:
 		return cfg, nil, usage("--sample: long-run means of a simulator that may end by itself, as its hello says: want " +
 			"one that goes on")
-	case p.hello == nil && !p.endless() && p.Shape() == nil:
+	case p.hello == nil && p.endless() == 0 && p.Shape() == nil:
 		return cfg, nil, usage("%s: a plan from samples needs a horizon or a discount; this problem asks for totals",
 			p.name)
 	case p.hello != nil:
@@ -244,11 +244,11 @@ func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environ
 // sampledSimulator is what is told of a simulator, and the simulator.
 func (c *learnCommand) sampledSimulator(p *loaded) (baseline.Config, cmdp.Environment, error) {
 	cfg := baseline.Config{Shape: p.Shape(), Task: p.Task}
-	if p.endless() {
+	if p.endless() > 0 {
 		cfg.Endless = &baseline.Endless{Discount: p.Problem.SimulatedDiscount}
 	}
 	program, err := c.simulator.source.Simulator(p.hello, p.steps())
-	if err != nil || !p.endless() || cfg.Endless.Discount == 1 {
+	if err != nil || p.endless() == 0 || cfg.Endless.Discount == 1 {
 		return cfg, program, err
 	}
 	return cfg, &discountedSimulator{Simulator: program, scale: 1 / (1 - cfg.Endless.Discount)}, nil

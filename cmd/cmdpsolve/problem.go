@@ -288,37 +288,24 @@ func (p *loaded) sizeWith(returns []string) string {
 		strings.Join(returns, ", "))
 }
 
-// endless reports whether the problem is one of long-run means or of a discount, without episodes.
-func (p *loaded) endless() bool {
-	if p.hello != nil {
-		return p.Problem.SimulatedDiscount > 0
-	}
-	return p.Shape() == nil && (p.Model.Average() || p.Model.Discount() < 1)
-}
-
-// discount is that of a problem without a horizon, 1 for long-run means.
-func (p *loaded) discount() float64 {
-	if p.hello != nil {
+// endless is the discount of a problem that is played in one run without end, 1 for long-run means, and 0 of others.
+func (p *loaded) endless() float64 {
+	switch {
+	case p.hello != nil:
 		return p.Problem.SimulatedDiscount
+	case p.Shape() != nil || !p.Model.Average() && p.Model.Discount() == 1:
+		return 0
 	}
 	return p.Model.Discount()
 }
 
-// means reports whether returns are long-run means.
-func (p *loaded) means() bool {
-	if p.hello != nil {
-		return p.Problem.SimulatedDiscount == 1
-	}
-	return p.Model.Average()
-}
-
 // time says over which time returns are summed.
 func (p *loaded) time() string {
-	switch {
-	case p.hello != nil && p.means():
+	switch gamma := p.endless(); {
+	case gamma == 1:
 		return "long-run mean of a step"
-	case p.hello != nil && p.endless():
-		return "discount " + report.Short(p.Problem.SimulatedDiscount)
+	case gamma > 0:
+		return "discount " + report.Short(gamma)
 	case p.Shape() != nil:
 		return fmt.Sprintf("horizon %d", p.steps())
 	}

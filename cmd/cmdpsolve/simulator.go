@@ -78,7 +78,7 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 		return nil, unread(name, err)
 	}
 	out := &loaded{Query: q, name: name, hello: hello}
-	switch endless := out.endless() && !o.samples; {
+	switch endless := out.endless() > 0 && !o.samples; {
 	case endless && !learns:
 		return nil, usage("%s: a simulator is played in episodes here: want a horizon; long-run means and discounts are "+
 			"for learn and plan --simulator", name)
