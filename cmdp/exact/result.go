@@ -85,7 +85,7 @@ type Result struct {
 	Parts []PartMixture
 	// Product is not nil where an optimum of totals has to remember whether it is done with loops: after going
 	// round one for a while, it stays in it at no cost, or leaves for good. Policy and Mixture are for
-	// Product.Model then, whose states are those of the model with the memory of a [monitor.Taken].
+	// Product.Model then, whose states are those of the model with the memory of a [monitor.ChoiceTaken].
 	Product *monitor.ProductModel
 	// Branches are, with long-run averages, the ways in which endless runs can go on, the likeliest first.
 	// Returns are their mean, and limits are kept by that: a single run of a branch has the means of the branch

@@ -9,8 +9,8 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// Build returns the opponent in the game p, whose target is as in its
-// [Problem.Task] and may be nil. An error that concerns a member is a
+// Build returns the opponent in the game p, whose target is that of a
+// [cmdp.Task] and may be nil. An error that concerns a member is a
 // [MemberError], several are returned together. It allocates.
 func (o *OpponentSpec) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, error) {
 	if p.Model == nil || p.Model.Shape() == nil {
