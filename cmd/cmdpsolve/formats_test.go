@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,7 +222,7 @@ func TestFormatsAgree(t *testing.T) {
 		checkSwept(t, counts, "plan", file, "--at-least", "cost=none", "--sweep", "cost=2:0.5:-0.75")
 	}
 	for _, what := range []string{"optimal", "infeasible", "conflict", "vertices", "breaks", "all infeasible",
-		"some infeasible"} {
+		"some infeasible", "explained"} {
 		if counts[what] < 2 {
 			t.Errorf("%v: want more %s", counts, what)
 		}
@@ -318,11 +319,16 @@ func checkPlan(t *testing.T, counts map[string]int, p *drawnProblem, file string
 			}
 		}
 	}
-	broken := 0.0
+	checkExplained(t, counts, p, s, text)
+	broken, branches := 0.0, 0.0
 	for _, b := range s.Branches {
+		branches += b.Probability
 		if len(b.Breaks) > 0 {
 			broken += b.Probability
 		}
+	}
+	if s.Branches != nil && math.Abs(branches-1) > 1e-9 {
+		wrong("the probability of all branches", &branches)
 	}
 	_, after, is := strings.Cut(strings.Join(strings.Fields(text), " "), "with probability ")
 	if is != (broken > 0) || is && !shows(strings.Fields(after)[0], &broken) {
@@ -330,6 +336,37 @@ func checkPlan(t *testing.T, counts map[string]int, p *drawnProblem, file string
 	}
 	checkCSV(t, s, returns, args)
 	return s
+}
+
+// explained is why no policy keeps limits on one return, and on several.
+var explained = [2]*regexp.Regexp{
+	regexp.MustCompile(`Under every policy (gain|cost) is (at least|at most) (\S+), but (at least|at most) (\S+) is`),
+	regexp.MustCompile(`Under every policy (gain .*cost|.*cost .*gain|-.*) is at least (\S+), but in .* at most (\S+)\. `),
+}
+
+// checkExplained: a reason why no policy keeps all limits names the bound of a limit and, where that is the only one in
+// conflict, what it would have to be.
+func checkExplained(t *testing.T, counts map[string]int, p *drawnProblem, s said, text string) {
+	t.Helper()
+	text = strings.Join(strings.Fields(text), " ") + " "
+	if m := explained[0].FindStringSubmatch(text); m != nil {
+		counts["explained"]++
+		right := slices.ContainsFunc(p.limits, func(l drawnLimit) bool {
+			return l.of == m[1] && strings.ReplaceAll(l.side, "_", " ") == m[4] && shows(m[5], &l.bound)
+		})
+		if !right || m[2] == m[4] ||
+			len(s.Conflict) == 1 && s.Conflict[0].Needed != nil && !shows(m[3], s.Conflict[0].Needed) {
+			t.Errorf("%q with the limits %v, in conflict %+v", m[0], p.limits, s.Conflict)
+		}
+	}
+	if m := explained[1].FindStringSubmatch(text); m != nil {
+		counts["explained"]++
+		least, err := strconv.ParseFloat(m[2], 64)
+		most, errs := strconv.ParseFloat(m[3], 64)
+		if err != nil || errs != nil || least <= most {
+			t.Errorf("%q contradicts nothing", m[0])
+		}
+	}
 }
 
 // head0 reports whether the first column has numbers.

@@ -10,25 +10,28 @@ import (
 	"testing"
 )
 
-// A keyedNumber is a number of an answer in JSON, with the keys that lead to it.
-type keyedNumber struct {
+// A keyedValue is a number or a text of an answer in JSON, with the keys that lead to it.
+type keyedValue struct {
 	keys  []string
 	value float64
+	text  string // "" for a number
 }
 
-// keyedNumbers lists all numbers in a value.
-func keyedNumbers(value any, keys []string) (all []keyedNumber) {
+// keyedValues lists all numbers and texts in a value.
+func keyedValues(value any, keys []string) (all []keyedValue) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, x := range value {
-			all = append(all, keyedNumbers(x, append(slices.Clone(keys), strings.ReplaceAll(key, "_", " ")))...)
+			all = append(all, keyedValues(x, append(slices.Clone(keys), strings.ReplaceAll(key, "_", " ")))...)
 		}
 	case []any:
 		for _, x := range value {
-			all = append(all, keyedNumbers(x, keys)...)
+			all = append(all, keyedValues(x, keys)...)
 		}
 	case float64:
-		all = append(all, keyedNumber{keys, value})
+		all = append(all, keyedValue{keys: keys, value: value})
+	case string:
+		all = append(all, keyedValue{keys: keys, text: value})
 	}
 	return all
 }
@@ -44,8 +47,8 @@ func keyOf(head string) string {
 	return head
 }
 
-// TestTablesHaveTheirKeys: what a table shows under a head, beside a name, is a number that JSON has under the keys of
-// these, for reports of every kind; and numbers of a report fit each other.
+// TestTablesHaveTheirKeys: what a table shows under a head, beside a name, is what JSON has under the keys of these,
+// for reports of every kind; and numbers of a report fit each other.
 func TestTablesHaveTheirKeys(t *testing.T) {
 	const examples = "../../docs/examples/"
 	for _, c := range []struct {
@@ -70,10 +73,10 @@ func TestTablesHaveTheirKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkNumbers(t, c.command, answer)
-		numbers := keyedNumbers(answer, nil)
+		values := keyedValues(answer, nil)
 		known := make(map[string]bool)
-		for _, n := range numbers {
-			for _, key := range n.keys {
+		for _, v := range values {
+			for _, key := range v.keys {
 				known[key] = true
 			}
 		}
@@ -93,14 +96,14 @@ func TestTablesHaveTheirKeys(t *testing.T) {
 					}
 					counted := rows[0][at] == "policies" || rows[0][min(at+1, len(row)-1)] == "policies"
 					summed := strings.Contains(row[0], " each ")
-					if len(keys) == 0 || row[at] == "" || row[at] == "–" || counted || summed {
+					if len(keys) == 0 || row[at] == "" || row[at] == "–" || row[at] == "none" || counted || summed {
 						continue
 					}
 					cells++
-					if !slices.ContainsFunc(numbers, func(n keyedNumber) bool { return n.has(keys) }) {
+					if !slices.ContainsFunc(values, func(v keyedValue) bool { return v.has(keys) }) {
 						keys = keys[1:] // what stands beside it says more than the head
 					}
-					if !slices.ContainsFunc(numbers, func(n keyedNumber) bool { return n.has(keys) && n.shown(row[at]) }) {
+					if !slices.ContainsFunc(values, func(v keyedValue) bool { return v.has(keys) && v.shown(row[at]) }) {
 						t.Errorf("%s: %q is shown for %q: JSON has another number\n%s", c.command, row[at], keys, text)
 					}
 				}
@@ -112,7 +115,7 @@ func TestTablesHaveTheirKeys(t *testing.T) {
 	}
 }
 
-func (n keyedNumber) has(keys []string) bool {
+func (n keyedValue) has(keys []string) bool {
 	for _, key := range keys {
 		if !slices.Contains(n.keys, key) {
 			return false
@@ -121,16 +124,18 @@ func (n keyedNumber) has(keys []string) bool {
 	return true
 }
 
-// shown reports whether a cell shows the number, as it is or in percent.
-func (n keyedNumber) shown(cell string) bool {
+// shown reports whether a cell shows the text, or the number as it is or in percent. Words in the place of a number may
+// be any.
+func (n keyedValue) shown(cell string) bool {
+	if n.text != "" {
+		return cell == n.text
+	}
 	x := n.value
 	if share, is := strings.CutSuffix(cell, "%"); is {
 		cell, x = share, 100*x
 	}
-	if _, err := strconv.ParseFloat(strings.TrimLeft(cell, "≤≥ "), 64); err != nil {
-		return true // words
-	}
-	return shows(cell, &x)
+	_, err := strconv.ParseFloat(strings.TrimLeft(cell, "≤≥ "), 64)
+	return err != nil || shows(cell, &x)
 }
 
 // checkNumbers: a gap is that between objective and bound, and what is least is at most what is greatest.
