@@ -114,6 +114,10 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 		return "error", fmt.Sprintf("error %v: want %v %g", err, status, objective)
 	}
 	kind = r.Status.String()
+	if d := p.Model.Dim(); len(r.Returns) != d || len(r.Dual) != d || len(r.Prices) != len(task.Constraints) {
+		return kind, fmt.Sprintf("%d returns, %d of the dual and %d prices of %d", len(r.Returns), len(r.Dual),
+			len(r.Prices), len(task.Constraints))
+	}
 	if r.Status == exact.Infeasible && free == lp.Infeasible {
 		return kind, ""
 	}

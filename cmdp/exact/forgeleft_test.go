@@ -91,3 +91,37 @@ func TestLeftOutWhereTotalsEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestLeftOutStatesExist: a proof that leaves out states that the model does not have is none.
+func TestLeftOutStatesExist(t *testing.T) {
+	tried := 0
+	for trial := range 60 {
+		p := drawEndless(t, rand.New(rand.NewPCG(uint64(trial), 23)), false)
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			continue
+		}
+		r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1})
+		if err != nil || r.Certificate == nil && r.Proof == nil {
+			continue
+		}
+		tried++
+		for _, s := range []int{-1, p.Model.States()} {
+			if r.Certificate != nil {
+				c := *r.Certificate
+				c.Without = append([]int{s}, c.Without...)
+				err = exact.Verify(t.Context(), p.Model, task, &c)
+			} else {
+				proof := *r.Proof
+				proof.Without = append([]int{s}, proof.Without...)
+				_, err = exact.VerifyBound(t.Context(), p.Model, task, &proof)
+			}
+			if !errors.Is(err, exact.ErrNotProved) {
+				t.Errorf("trial %d: state %d is left out: %v", trial, s, err)
+			}
+		}
+	}
+	if tried < 20 {
+		t.Errorf("%d proofs were tried: want more", tried)
+	}
+}
