@@ -69,8 +69,15 @@ func (p *Polyhedron) recession(i int) []float64 {
 // proximal steps find it.
 func (p *Polytope) MaximizeLinear(dst, dir []float64) {
 	check(p.Dim(), dst, dir)
+	if p.radius > wide && !isZero(dir) && p.maximizeByProgram(dst, dir) {
+		return // steps from so far away would have no digits left
+	}
 	if gap := p.polish.From(dst, dir, p.middle); gap > nearlyTied*floats.Norm(dir, 2)*p.radius {
-		p.maximizeByProgram(dst, dir)
+		best := scratch.Get(p.Dim())
+		if p.maximizeByProgram(*best, dir) && floats.Dot(dir, *best) > floats.Dot(dir, dst) {
+			copy(dst, *best)
+		}
+		scratch.Put(best)
 	}
 }
 
@@ -79,8 +86,9 @@ const nearlyTied = 1e-11
 
 // maximizeByProgram is for directions so close to the normal of a face that proximal
 // steps creep along it. The program is solved from scratch: a warm start would make
-// the vertex depend on the calls before, and so on what other goroutines ask.
-func (p *Polytope) maximizeByProgram(dst, dir []float64) {
+// the vertex depend on the calls before, and so on what other goroutines ask. It reports false, and leaves dst, where
+// that fails.
+func (p *Polytope) maximizeByProgram(dst, dir []float64) bool {
 	size := floats.Norm(dir, math.Inf(1))
 	cost := make([]float64, p.Dim())
 	for i, v := range dir {
@@ -88,16 +96,14 @@ func (p *Polytope) maximizeByProgram(dst, dir []float64) {
 	}
 	solver, err := lp.NewEmbedded(p.rows.program(cost)) // the one with the tighter tolerances
 	if err != nil {
-		return // keep what the proximal steps found
+		return false
 	}
 	var answer lp.Solution
 	if err := solver.Solve(&answer); err != nil || answer.Status != lp.Optimal {
-		return
+		return false
 	}
-	p.active.Project(answer.X, answer.X)
-	if floats.Dot(dir, answer.X) > floats.Dot(dir, dst) {
-		copy(dst, answer.X)
-	}
+	p.active.Project(dst, answer.X)
+	return true
 }
 
 // ProjectFace projects on the points that reach the largest value, by the dual

@@ -51,11 +51,12 @@ func newReference(p *problem.Problem, withGoal bool) *occupancyReference {
 		}
 	}
 	if p.Target != nil {
-		side := p.Target.Halfspace
-		for i, x := range side.Normal.List {
-			o.up[i], o.down[i] = o.up[i] || x > 0, o.down[i] || x < 0
+		for k, row := range p.Target.Polytope.A {
+			for i, x := range row {
+				o.up[i], o.down[i] = o.up[i] || x > 0, o.down[i] || x < 0
+			}
+			o.rows = append(o.rows, cmdp.Constraint{Normal: row, Offset: p.Target.Polytope.B[k]})
 		}
-		o.rows = append(o.rows, cmdp.Constraint{Normal: side.Normal.List, Offset: side.Offset})
 	}
 	o.left = slices.Repeat([]bool{true}, m.Choices())
 	return o
