@@ -416,7 +416,7 @@ func TestRegretAgainstTheValue(t *testing.T) {
 		"  - {state: 0, action: 0, opponent: 1, next: {0: 1}}\n  - {state: 0, action: 1, opponent: 0, next: {0: 1}}\n"+
 		"  - {state: 0, action: 1, opponent: 1, next: {0: 1}, returns: [1]}\n")
 	settings := Defaults()
-	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 7, 3
+	settings.Algorithms, settings.Episodes, settings.Seeds, settings.Expected = []string{"moma"}, 7, 3, true
 	c, err := New(t.Context(), compiled(t, p), settings, Options{})
 	if err != nil {
 		t.Fatal(err)

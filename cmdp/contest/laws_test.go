@@ -242,6 +242,9 @@ func TestRecordsAreResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := c.Entrants[0].Results[1]
+			if want := c.Task.Violation(r.Average); measured && math.Abs(r.Metrics["violation"]-want) > 1e-12 {
+				t.Errorf("after %d episodes: the violation is %g: want %g", episodes, r.Metrics["violation"], want)
+			}
 			if whole == nil {
 				whole = r
 			}
@@ -254,7 +257,7 @@ func TestRecordsAreResults(t *testing.T) {
 					t.Errorf("after %d episodes: %+v: want the mean returns %v", episodes, rec, r.Average)
 				}
 				for key, x := range rec.Metrics {
-					if want, is := r.Metrics[key]; measured && (!is || x != want && !math.IsNaN(want)) {
+					if want, is := r.Metrics[key]; measured && (!is || x != want) { // none is NaN
 						t.Errorf("after %d episodes: %s is %g: want %g", episodes, key, x, want)
 					}
 				}
@@ -481,5 +484,25 @@ func TestUnitsOfKnowledge(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no null policy was found")
+	}
+}
+
+// TestPenalties: the weight of the distance to a target is that of the rule: of a ball with the radius that is given, of
+// the exact multiplier, or a number.
+func TestPenalties(t *testing.T) {
+	c := brief(t, Options{}, func(*Settings) {})
+	ball, err := cmdp.SlaterPenalty(c.shape, c.Task.Cost, 0.25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]float64{"slater:0.25": ball.Rho, "model": c.Answer.Best.Rho, "2.5": 2.5} {
+		var s Settings
+		if err := s.Rho.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.penalty(c.shape, c.Task, c.Answer.Best)
+		if err != nil || p.Rho != want || want <= 0 {
+			t.Errorf("%s: %+v, error %v: want %g", text, p, err, want)
+		}
 	}
 }
