@@ -75,19 +75,21 @@ func drawEndless(t *testing.T, rng *rand.Rand, means bool) *problem.Problem {
 		}
 		p.Constraints = append(p.Constraints, c)
 	}
-	for range max(0, rng.IntN(8)-5) { // limits on all returns together
-		row := make([]float64, d)
+	if rng.IntN(6) > 0 {
+		return p
+	}
+	var sides problem.Polytope // limits on all returns together
+	for k := 0; k < 1 || k < 2 && rng.IntN(2) == 0; k++ {
+		offset, row := bounds[rng.IntN(len(bounds))], make([]float64, d)
 		for i := range row {
 			row[i] = []float64{-1, 0, 0.5, 1}[rng.IntN(4)]
 		}
-		if !slices.ContainsFunc(row, func(x float64) bool { return x != 0 }) {
-			continue
+		if slices.ContainsFunc(row, func(x float64) bool { return x != 0 }) {
+			sides.A, sides.B = append(sides.A, row), append(sides.B, offset)
 		}
-		if p.Target == nil {
-			p.Target = &problem.Set{Polytope: new(problem.Polytope)}
-		}
-		p.Target.Polytope.A = append(p.Target.Polytope.A, row)
-		p.Target.Polytope.B = append(p.Target.Polytope.B, bounds[rng.IntN(len(bounds))])
+	}
+	if sides.A != nil {
+		p.Target = &problem.Set{Polytope: &sides}
 	}
 	return p
 }
