@@ -43,8 +43,8 @@ func enoughDigits(tolerance float64) float64 {
 	return 0
 }
 
-// visits computes the numbers of visits from the start, to rounding or but for a share of those that begin. They are good
-// until the next call.
+// visits computes the numbers of visits from the start, to rounding or but for a share of those that begin. They are
+// good until the next call.
 func (p *policyEvaluator) visits(ctx context.Context, st *markov.Rule, missing float64) (*markov.Occupancy, error) {
 	if cap(p.mass) <= int(p.quotient.Rest) {
 		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too

@@ -59,7 +59,8 @@ type LeastMean struct {
 	slow           []int     // the end components in which relative value iteration does not converge
 	sizes          []float64 // of each end component, the largest reward
 	size           float64   // the largest of all
-	shareTolerance float64   // how exact shares of time need to be, 0 for rounding
+	solved         []solvedMean
+	shareTolerance float64 // how exact shares of time need to be, 0 for rounding
 }
 
 // NewLeastMean returns the dynamic program of the long-run means in the end components of a kernel, whose states it
@@ -87,6 +88,7 @@ func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, 
 	p.slow, p.Rough = p.slow[:0], false
 	p.scalarize(dir)
 	p.chain.progress = p.Progress
+	p.startFromNearest(dir)
 	p.rescaleBias(dir)
 	least = make([]float64, p.ends.Len())
 	for i := range least {
@@ -102,7 +104,50 @@ func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, 
 			return nil, err
 		}
 	}
+	if len(p.slow) > 0 {
+		p.keepSolved(dir)
+	}
 	return least, nil
+}
+
+// A solvedMean is what was found in a direction, where that took policy iteration.
+type solvedMean struct {
+	dir, bias []float64
+	greedy    []int32
+	best      []Class
+}
+
+// keepSolved notes what was found in a direction, in the place of the first where there are too many.
+func (p *LeastMean) keepSolved(dir []float64) {
+	const numbers = 1 << 25
+	if most := max(2, numbers/len(p.Bias)); len(p.solved) >= most {
+		p.solved = slices.Delete(p.solved, 0, 1)
+	}
+	p.solved = append(p.solved, solvedMean{slices.Clone(dir), slices.Clone(p.Bias), slices.Clone(p.greedy),
+		slices.Clone(p.Best)})
+}
+
+// startFromNearest puts back what was found in the direction at the least angle to a new one, in slow ends.
+func (p *LeastMean) startFromNearest(dir []float64) {
+	nearest, most := -1, math.Inf(-1)
+	for k, at := range p.solved {
+		if cosine := floats.Dot(dir, at.dir) / floats.Norm(at.dir, 2); cosine >= most {
+			nearest, most = k, cosine
+		}
+	}
+	if nearest < 0 {
+		return
+	}
+	at := p.solved[nearest]
+	p.last = at.dir
+	for i, class := range at.best {
+		if class.slow && p.Best[i].slow {
+			p.Best[i] = class
+			for _, s := range p.ends.Part(i) {
+				p.Bias[s], p.greedy[s] = at.bias[s], at.greedy[s]
+			}
+		}
+	}
 }
 
 // scalarize sets the rewards to those of a direction. Kernels are read in their order.
@@ -142,6 +187,7 @@ const findingMeans = "finding long-run means"
 
 // Restart forgets what was found last, except in slow ends, whose relative values are worth keeping.
 func (p *LeastMean) Restart() {
+	p.solved = nil
 	for i := range p.Best {
 		p.Best[i] = Class{slow: p.Best[i].slow} // whose mean may be a rough one
 		if !p.Best[i].slow {
@@ -233,11 +279,11 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 				break
 			}
 			last.keep(p, states, choices, best)
-			better := p.improve(ctx, states, choices, mean)
+			better, settled := p.improve(ctx, states, choices, mean)
 			for j, s := range states {
 				p.greedy[s] = choices[j]
 			}
-			if !better {
+			if !better || settled && p.follows(best, choices) { // no mean is below that of the class
 				break
 			}
 			found, err = p.evaluateClass(ctx, states, choices, best.States[0], dir)
@@ -310,27 +356,67 @@ func (p *LeastMean) followClass(class *Class, choices []int32) {
 	}
 }
 
+// follows reports whether a policy does as a class does in its states.
+func (p *LeastMean) follows(class *Class, choices []int32) bool {
+	for j, s := range class.States {
+		if choices[p.position[s]] != class.Choices[j] {
+			return false
+		}
+	}
+	return true
+}
+
 // LeadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead
 // there already keep their choice; others take any choice that may lead to one of these.
 func (p *LeastMean) LeadTo(targets, states, choices []int32) {
 	p.numberStates(states)
 	met := make([]bool, len(states))
-	queue := slices.Clone(targets)
 	for _, s := range targets {
 		met[p.position[s]] = true
 	}
-	for _, anything := range []bool{false, true} {
-		for n := 0; n < len(queue); n++ {
-			for _, c := range p.Predecessors.Choices(queue[n]) {
-				s := p.Predecessors.Owner[c]
-				at := p.position[s]
-				if !met[at] && (anything || choices[at] == c) {
-					met[at], choices[at] = true, c
-					queue = append(queue, s)
-				}
+	if reachesExit(met, func(j int32, visit func(n int32) bool) { p.visitSuccessors(choices[j], visit) }) {
+		return
+	}
+	left := passBack(met, func(j int32, visit func(n int32) bool) {
+		s := states[j]
+		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
+			if p.ends.Inside[c] && p.visitSuccessors(c, visit) {
+				choices[j] = c
+				return
+			}
+		}
+	})
+	if len(left) == 0 {
+		return
+	}
+	var queue []int32
+	for j, s := range states {
+		if met[j] {
+			queue = append(queue, s)
+		}
+	}
+	for n := 0; n < len(queue); n++ {
+		for _, c := range p.Predecessors.Choices(queue[n]) {
+			s := p.Predecessors.Owner[c]
+			at := p.position[s]
+			if !met[at] {
+				met[at], choices[at] = true, c
+				queue = append(queue, s)
 			}
 		}
 	}
+}
+
+// visitSuccessors visits the successors of a choice inside an end, by their numbers, until it is told to stop, and
+// reports whether it was.
+func (p *LeastMean) visitSuccessors(c int32, visit func(n int32) bool) bool {
+	next, prob := p.successors(c)
+	for e, n := range next {
+		if prob[e] > 0 && visit(p.position[n]) {
+			return true
+		}
+	}
+	return false
 }
 
 // tolerance is how far a least mean may be off, 0 for rounding.
@@ -455,10 +541,11 @@ func (p *LeastMean) leastResidual(states []int32) float64 {
 }
 
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports
-// whether there were any. Its sweeps go to and fro and lower h at once, so that what is found in one place
+// whether there were any, and whether there are no more: values are then so low that no choice gains. Its sweeps go to and fro and lower h at once, so that what is found in one place
 // is known in others, as in modified policy iteration (Puterman, Shin 1978).
-func (p *LeastMean) improve(ctx context.Context, states, choices []int32, mean float64) bool {
-	size, found := 0.0, false
+func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
+	mean float64) (found, settled bool) {
+	size := 0.0
 	for j, s := range states {
 		size = max(size, math.Abs(p.Bias[s])+math.Abs(p.Reward[choices[j]]))
 	}
@@ -467,7 +554,7 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32, mean f
 		p.stale[s] = true
 	}
 	// To look for the states that are to be swept again costs some too.
-	for n, left := 0, p.sweeps*len(states); left > 0; n, left = n+1, left-len(states)/16-1 {
+	for n, left := 0, p.sweeps*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
 		changed := false
 		for j := range states {
 			if n%2 == 1 {
@@ -488,10 +575,10 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32, mean f
 			}
 		}
 		if !changed || ctx.Err() != nil { // what follows looks at ctx
-			break
+			return found, !changed
 		}
 	}
-	return found
+	return found, false
 }
 
 // improveState gives a state the value of its best choice if that gains more than slack, and returns the choice,

@@ -115,8 +115,8 @@ func (p *Visits) inducedChain(ctx context.Context, st *Rule, lo, hi int32) (fore
 const findingVisits = "finding visits of states"
 
 // Solve replaces arrivals at the states of the quotient by the numbers of visits that they bring about, to
-// rounding, or so that what is missing in a component is a share of its arrivals. The occupancy holds mass itself. Arrivals may be negative:
-// visits that are no more. The visits of the last policy are a first guess.
+// rounding, or so that what is missing in a component is a share of its arrivals. The occupancy holds mass itself.
+// Arrivals may be negative: visits that are no more. The visits of the last policy are a first guess.
 func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, missing float64) (*Occupancy, error) {
 	q := p.quotient
 	out := &Occupancy{Counts: mass}
