@@ -26,30 +26,34 @@ func (v interleaving) draw(_ *rand.Rand, k *cmdp.Kernel, states int32) {
 	}
 }
 
-// explore returns the kernel of n processes, or nil if it has more states.
+// explore returns the kernel of n processes, or nil if it has more states. Three bits hold a local state.
 func (v interleaving) explore(n, states int) *cmdp.Kernel {
+	const bits = 3
 	k := cmdp.NewKernel()
-	number := map[string]int32{string(make([]byte, n)): 0}
-	queue := [][]byte{make([]byte, n)}
+	number, queue := map[uint64]int32{0: 0}, []uint64{0}
+	local := make([]uint8, n)
+	var next []int32
+	var prob []float64
 	for s := 0; s < len(queue); s++ {
-		for i := range n {
-			var next []int32
-			v.move(queue[s], i, func(local uint8) {
-				to := append([]byte(nil), queue[s]...)
-				to[i] = local
-				at, known := number[string(to)]
+		for i := range local {
+			local[i] = uint8(queue[s] >> (bits * i) & (1<<bits - 1))
+		}
+		for i := range local {
+			next, prob = next[:0], prob[:0]
+			v.move(local, i, func(to uint8) {
+				key := queue[s] ^ uint64(local[i]^to)<<(bits*i)
+				at, known := number[key]
 				if !known {
 					at = int32(len(queue))
-					number[string(to)] = at
-					queue = append(queue, to)
+					number[key] = at
+					queue = append(queue, key)
 				}
 				next = append(next, at)
 			})
-			prob := make([]float64, len(next))
-			for j := range prob {
-				prob[j] = 1 / float64(len(next))
+			for range next {
+				prob = append(prob, 1/float64(len(next)))
 			}
-			k.Append(next, prob, v.returns(queue[s][i], i))
+			k.Append(next, prob, v.returns(local[i], i))
 		}
 		k.EndState()
 		if len(queue) > states && n > 2 {
