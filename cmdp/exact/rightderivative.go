@@ -59,15 +59,15 @@ func (s *columnGeneration) rightDerivative(row int, spare *int) (float64, error)
 		if err != nil {
 			return 0, err
 		}
-		if least.rate >= s.bound.nu[row]*(1-same) { // more columns and tangents hardly change it
-			return s.bound.nu[row], nil
-		}
 		refined, err := s.refineAt(least, max(0.1*allowance, 1e-5*s.bound.nu[row]*least.room))
 		if err != nil {
 			return 0, err
 		}
 		if refined {
 			continue
+		}
+		if least.rate >= s.bound.nu[row]*(1-same) { // more columns only make it larger
+			return s.bound.nu[row], nil
 		}
 		if *spare == 0 {
 			return 0, errNoRate
