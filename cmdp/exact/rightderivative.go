@@ -3,6 +3,7 @@ package exact
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"cmdpsolve/oracle/lp"
 
@@ -21,7 +22,7 @@ func (s *columnGeneration) rightDerivatives() error {
 	if s.master.solve() != nil || s.affine && s.master.nondegenerate() {
 		return nil
 	}
-	s.rates = make(map[int]float64)
+	s.rates, s.nearly = make(map[int]float64), nil
 	spare := max(fewPrices, s.iterations)
 	for k := range s.rows {
 		if k >= len(s.bound.nu) || s.bound.nu[k] == 0 {
@@ -103,7 +104,10 @@ type leastMultiplier struct {
 // leastMultiplier returns the multipliers for the columns and tangents found so far.
 func (s *columnGeneration) leastMultiplier(row int, allowance float64) (*leastMultiplier, error) {
 	if !s.affine {
-		return s.master.leastNearlyOptimal(row, s.incumbent.cost, allowance)
+		if s.nearly == nil {
+			s.nearly = &nearlyOptimal{master: s.master, optimum: s.incumbent.cost, allowance: allowance, relaxed: -1}
+		}
+		return s.nearly.least(row)
 	}
 	nu, err := s.master.leastOptimal(row)
 	if err != nil {
@@ -210,58 +214,140 @@ func (m *master) leastOptimal(row int) ([]float64, error) {
 	return nu, nil
 }
 
-// leastNearlyOptimal does the same for an optimum with a curved cost, of which the columns that it mixes, and the rows
-// that bind, are not known exactly: of all multipliers whose bound is within an allowance ε of the optimum they are
-// those with the least of one row. By duality that is the most of (v(0) − ε − v(x))/x over all x > 0, where v(x) is
-// the optimum if the row has x of room; the program finds the mixture for it, with all weights divided by x. If v is
-// quadratic, the rate at x = 0 is larger by 2ε/x.
-func (m *master) leastNearlyOptimal(row int, optimum, allowance float64) (*leastMultiplier, error) {
-	n, blocks := len(m.columns), float64(len(m.blocks))
-	tau, times := n, n+1
-	p := &lp.Problem{Minimize: make([]float64, n+2), Lower: make([]float64, n+2)}
-	p.Minimize[tau], p.Minimize[times], p.Lower[tau] = 1, allowance/m.extent, math.Inf(-1)
-	for _, columns := range m.blocks {
-		sum := lp.Equal(make([]float64, n+2), 0)
-		sum.Coef[times] = -1
+// A nearlyOptimal finds multipliers for an optimum with a curved cost, of which the columns that it mixes, and the rows
+// that bind, are not known exactly: of all multipliers whose bound is within an allowance ε of the optimum those with
+// the least of one row. By duality that is the most of (v(0) − ε − v(x))/x over all x > 0, where v(x) is the optimum if
+// the row has x of room; the program finds the mixture for it, with all weights divided by x. If v is quadratic, the
+// rate at x = 0 is larger by 2ε/x. From row to row the program grows by what the master has got since.
+type nearlyOptimal struct {
+	*master
+	optimum, allowance float64
+	solver             lp.Solver
+	columns, rows      int // that the program has, of the master
+	relaxed            int // the row that has room, −1 for none
+}
+
+// Columns of the program before those of the mixture.
+const (
+	columnFall  = iota // of the cost, as τ counts, from the optimum
+	columnTimes        // 1/x
+	firstOfMixture
+)
+
+// program returns the whole program.
+func (q *nearlyOptimal) program() *lp.Problem {
+	q.columns, q.rows = len(q.master.columns), len(q.rowOrder)
+	n := firstOfMixture + q.columns
+	p := &lp.Problem{Minimize: make([]float64, n), Lower: make([]float64, n)}
+	p.Minimize[columnFall], p.Minimize[columnTimes] = 1, q.allowance/q.extent
+	p.Lower[columnFall] = math.Inf(-1)
+	for _, columns := range q.blocks {
+		sum := lp.Equal(make([]float64, n), 0)
+		sum.Coef[columnTimes] = -1
 		for _, j := range columns {
-			sum.Coef[j] = 1
+			sum.Coef[firstOfMixture+j] = 1
 		}
 		p.Rows = append(p.Rows, sum)
 	}
-	for _, at := range m.rowOrder {
-		change := lp.AtMost(make([]float64, n+2), 0)
-		for j := range m.columns {
-			change.Coef[j] = m.entry(at, &m.columns[j])
-			if at.cost && m.columns[j].ray == nil {
-				change.Coef[j] -= (optimum - m.base) / (m.extent * blocks)
-			}
-		}
-		if at.cost {
-			change.Coef[tau] = -1
-		} else if at.index == row {
-			change.Upper = 1
-		}
-		p.Rows = append(p.Rows, change)
+	for _, at := range q.rowOrder {
+		p.Rows = append(p.Rows, q.change(at))
 	}
-	solver, err := lp.NewEmbedded(p)
-	if err != nil {
+	if q.relaxed >= 0 {
+		p.Rows[q.place(q.relaxed)].Upper = 1
+	}
+	return p
+}
+
+// place is where the program has a row of the target.
+func (q *nearlyOptimal) place(row int) int {
+	return len(q.blocks) + slices.Index(q.rowOrder, programRow{false, row})
+}
+
+// change returns a tangent or a row of the target.
+func (q *nearlyOptimal) change(at programRow) lp.Constraint {
+	out := lp.AtMost(make([]float64, firstOfMixture+q.columns), 0)
+	for j := range q.columns {
+		out.Coef[firstOfMixture+j] = q.entry(at, &q.master.columns[j])
+	}
+	if at.cost {
+		out.Coef[columnFall] = -1
+	}
+	return out
+}
+
+// entry is that of the master, with costs from the optimum on.
+func (q *nearlyOptimal) entry(at programRow, c *column) float64 {
+	x := q.master.entry(at, c)
+	if at.cost && c.ray == nil {
+		x -= (q.optimum - q.base) / (q.extent * float64(len(q.blocks)))
+	}
+	return x
+}
+
+// grow adds what the master has got.
+func (q *nearlyOptimal) grow() (err error) {
+	for ; q.columns < len(q.master.columns) && err == nil; q.columns++ {
+		c := &q.master.columns[q.columns]
+		column := lp.Column{Coef: []float64{}, Index: []int{}, Upper: math.Inf(1)}
+		if c.ray == nil {
+			column.Coef, column.Index = append(column.Coef, 1), append(column.Index, c.block)
+		}
+		for i, at := range q.rowOrder[:q.rows] {
+			column.Coef = append(column.Coef, q.entry(at, c))
+			column.Index = append(column.Index, len(q.blocks)+i)
+		}
+		err = q.solver.AddColumn(column)
+	}
+	for ; q.rows < len(q.rowOrder) && err == nil; q.rows++ {
+		err = q.solver.AddRow(q.change(q.rowOrder[q.rows]))
+	}
+	return err
+}
+
+// relax gives room to one row alone.
+func (q *nearlyOptimal) relax(row int) error {
+	before := q.relaxed
+	q.relaxed = row
+	switch {
+	case q.solver == nil:
+		var err error
+		q.solver, err = lp.NewEmbedded(q.program())
+		return err
+	case before == row:
+		return q.grow()
+	}
+	if err := q.solver.SetRowBounds(q.place(before), math.Inf(-1), 0); err != nil {
+		return err
+	}
+	if err := q.solver.SetRowBounds(q.place(row), math.Inf(-1), 1); err != nil {
+		return err
+	}
+	return q.grow()
+}
+
+// least returns the multipliers with the least one of a row.
+func (q *nearlyOptimal) least(row int) (*leastMultiplier, error) {
+	if err := q.relax(row); err != nil {
 		return nil, err
 	}
 	var sol lp.Solution
-	if _, err := solveProgram(solver, func() *lp.Problem { return p }, &sol); err != nil {
+	var err error
+	q.solver, err = solveProgram(q.solver, q.program, &sol)
+	if err != nil {
 		return nil, err
 	}
-	least := &leastMultiplier{mu: make([]float64, len(m.cuts)), nu: make([]float64, len(m.rows))}
-	for i, at := range m.rowOrder {
-		if y := max(0, -sol.Duals[len(m.blocks)+i]); at.cost {
+	least := &leastMultiplier{mu: make([]float64, len(q.cuts)), nu: make([]float64, len(q.master.rows))}
+	for i, at := range q.rowOrder {
+		if y := max(0, -sol.Duals[len(q.blocks)+i]); at.cost {
 			least.mu[at.index] = y
 		} else {
-			least.nu[at.index] = y * (m.extent / m.rows[at.index].scale)
+			least.nu[at.index] = y * (q.extent / q.master.rows[at.index].scale)
 		}
 	}
-	least.rate = least.nu[row] + 2*allowance*sol.X[times]/m.rows[row].scale
-	if sol.X[times] > 0 {
-		least.relaxed, least.room = m.mix(scaled(1/sol.X[times], sol.X[:n])), m.rows[row].scale/sol.X[times]
+	scale, times := q.master.rows[row].scale, sol.X[columnTimes]
+	least.rate = least.nu[row] + 2*q.allowance*times/scale
+	if times > 0 {
+		least.relaxed, least.room = q.mix(scaled(1/times, sol.X[firstOfMixture:])), scale/times
 	}
 	return least, nil
 }
