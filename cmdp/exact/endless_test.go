@@ -15,6 +15,8 @@ import (
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var endless = flag.Int("endless", 4000, "how many problems without a horizon are drawn")
@@ -264,6 +266,9 @@ func TestGrowthWithinALimit(t *testing.T) {
 		if status, _ := newReference(p, true).solve(t); kind == "refused" && status == lp.Optimal {
 			kinds["refused, with an optimum"]++
 		}
+		if kind == "optimal" && fault == "" {
+			fault = slackFault(t, p, kinds)
+		}
 		if fault != "" {
 			t.Errorf("trial %d: %s\n%s", trial, fault, describeEndless(p))
 		}
@@ -272,6 +277,34 @@ func TestGrowthWithinALimit(t *testing.T) {
 	if kinds["refused, with an optimum"] > trials/100 {
 		t.Error("that is too often refused")
 	}
+}
+
+// slackFault returns what is wrong with the ball in which limits that some policy keeps are kept, "" for nothing.
+func slackFault(t *testing.T, p *problem.Problem, kinds map[string]int) string {
+	task, err := query.TaskOf(t.Context(), p)
+	if err != nil {
+		return err.Error()
+	}
+	s, err := exact.PlannerOf(t, p.Model).Slack(t.Context(), task, exact.Options{})
+	switch {
+	case errors.Is(err, exact.ErrNoTotal):
+		kinds["refused, with an optimum"]++
+		return ""
+	case err != nil:
+		return err.Error()
+	case s.Policy == nil || s.Product != nil:
+		return ""
+	}
+	v, _ := denseReturns(p.Model, s.Policy)
+	if !floats.EqualApprox(v, s.Returns, 1e-6) {
+		return fmt.Sprintf("the ball is around %v, and the policy returns %v", s.Returns, v)
+	}
+	for _, row := range newReference(p, true).rows {
+		if room := row.Offset - floats.Dot(row.Normal, v); room < -1e-6 {
+			return fmt.Sprintf("slack %g around %v, which breaks a limit by %g", s.Radius, v, -room)
+		}
+	}
+	return ""
 }
 
 // TestEndlessAgainstOccupancies draws problems without a horizon and compares their answers with an explicit

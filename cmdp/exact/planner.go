@@ -155,16 +155,10 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 // which they do are rays. It is nil if that way neither an optimum is found nor that there is none.
 func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Options, budget *budget) (r *Result,
 	err error) {
-	err = p.withSolver(ctx, task, opts, func(s *solver) error {
-		if s.traits.classes == nil {
-			return nil
-		}
-		s.budget, s.traits.classes.collects = budget, true
+	err = p.withRays(ctx, task, opts, func(s *solver) error {
+		s.budget = budget
 		r, err = s.run()
-		s.traits.classes.collects = false
 		p.stale = p.stale || budget != nil && budget.interrupted
-		// Another question may have no limit on them.
-		s.master.columns = slices.DeleteFunc(s.master.columns, func(c column) bool { return c.ray != nil })
 		return err
 	})
 	if err != nil && ctx.Err() != nil {
@@ -174,6 +168,21 @@ func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Option
 		return nil, nil
 	}
 	return r, nil
+}
+
+// withRays is withSolver for totals beside means, of which loops that gain some are rays.
+func (p *Planner) withRays(ctx context.Context, task cmdp.Task, opts Options, work func(*solver) error) error {
+	return p.withSolver(ctx, task, opts, func(s *solver) error {
+		if s.traits.classes == nil {
+			return ErrNoTotal
+		}
+		s.traits.classes.collects = true
+		err := work(s)
+		s.traits.classes.collects = false
+		// Another question may have no limit on them.
+		s.master.columns = slices.DeleteFunc(s.master.columns, func(c column) bool { return c.ray != nil })
+		return err
+	})
 }
 
 // withoutCost judges a task whose limits are out of reach of the policies for which what c tells is finite: other

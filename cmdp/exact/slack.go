@@ -33,10 +33,15 @@ type SlackResult struct {
 func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*SlackResult, error) {
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult
-	err := p.withSolver(ctx, task, opts, func(s *solver) (err error) {
+	search := func(s *solver) (err error) {
 		r, err = (&slackSearch{s}).slack()
 		return err
-	})
+	}
+	err := p.withSolver(ctx, task, opts, search)
+	var found *NoTotalError
+	if errors.As(err, &found) && found.Wanted && p.withRays(ctx, task, opts, search) == nil {
+		err = nil
+	}
 	return r, err
 }
 
