@@ -2,6 +2,7 @@ package exact_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -141,5 +142,56 @@ func TestCurvedTotals(t *testing.T) {
 	}
 	if undecided > trials/200 {
 		t.Errorf("%d answers are undecided", undecided)
+	}
+}
+
+// TestConesOfTotals asks whether totals without bounds come to a cone around the returns of a policy, or apart from them.
+func TestConesOfTotals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 7))
+	for trial := range 40 {
+		dim := 2 + rng.IntN(2)
+		m, v := randomWaiting(t, rng, dim)
+		lower, upper, by := make([]float64, dim), make([]float64, dim), make([]float64, dim)
+		for i := range v {
+			by[i] = v[i] + rng.NormFloat64()
+			if v[i] > 0 {
+				upper[i] = exact.Boundless
+			} else if v[i] < 0 {
+				lower[i] = -exact.Boundless
+			}
+		}
+		x, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cone, err := geometry.NewSecondOrderCone(dim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved, err := geometry.NewTranslate(cone, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{}
+		task.Box = x
+		if err := task.Within(nil, moved); errors.Is(err, geometry.ErrEmpty) {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		r, err := exact.Solve(context.Background(), m, task, exact.Options{})
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		aside := 0.0
+		for i := range dim - 1 {
+			aside = math.Hypot(aside, v[i]-by[i])
+		}
+		if inside := v[dim-1] - by[dim-1] - aside; inside > 1e-6 && r.Status != exact.Optimal {
+			t.Errorf("trial %d: %v: want a policy with returns %v in the cone from %v", trial, r.Status, v, by)
+		}
+		if r.Status == exact.Optimal && r.Violation > r.Tolerance {
+			t.Errorf("trial %d: violation %v", trial, r.Violation)
+		}
 	}
 }
