@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// randomWaiting draws a model of totals that loops make as large as one likes: each state has an action that may end the
-// process and others that do not. It comes with the returns of a policy that draws.
+// randomWaiting draws a model of totals that loops make as large as one likes: each state has an action that may end
+// the process and others that do not. It comes with the returns of a policy that draws.
 func randomWaiting(t *testing.T, rng *rand.Rand, dim int) (m *cmdp.Model, v []float64) {
 	t.Helper()
 	states := 1 + rng.IntN(2)
@@ -72,9 +72,9 @@ func randomWaiting(t *testing.T, rng *rand.Rand, dim int) (m *cmdp.Model, v []fl
 	return m, v
 }
 
-// TestCurvedTotals asks for what is curved in totals that have no bound: to come near the returns of a policy, or as far
-// as can be within a ball around them. What the policy itself costs is known. A few answers may be undecided: where loops
-// cost nothing up to rounding at the last multipliers, or no policy is found for the optimal mixture.
+// TestCurvedTotals asks for what is curved in totals that have no bound: to come near the returns of a policy, or as
+// far as can be within a ball around them. What the policy itself costs is known. A few answers may be undecided: where
+// loops cost nothing up to rounding at the last multipliers, or no policy is found for the optimal mixture.
 func TestCurvedTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
 	const trials = 1500
@@ -142,6 +142,39 @@ func TestCurvedTotals(t *testing.T) {
 	}
 	if undecided > trials/200 {
 		t.Errorf("%d answers are undecided", undecided)
+	}
+}
+
+// TestSlackOfTotals asks for the largest slack within a ball around the returns of a policy, which is that of the ball.
+// The radius that is named is one of the returns that are named, even where no policy is found for the best ones.
+func TestSlackOfTotals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 8))
+	const trials = 300
+	small := 0
+	for trial := range trials {
+		dim := 1 + rng.IntN(3)
+		m, v := randomWaiting(t, rng, dim)
+		radius := 0.1 + rng.Float64()
+		ball, err := geometry.NewBall(v, radius)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Target: ball}
+		r, err := exact.PlannerOf(t, m).Slack(context.Background(), task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := radius - floats.Distance(r.Returns, v, 2)
+		if r.Radius < radius/math.Sqrt(float64(dim))-1e-3 {
+			small++
+		}
+		if r.Bound < radius-1e-6 || r.Radius > max(0, room)+1e-6 {
+			t.Errorf("trial %d: radius %v, at most %v, around %v: want %v around %v", trial, r.Radius, r.Bound, r.Returns,
+				radius, v)
+		}
+	}
+	if small > trials/20 {
+		t.Errorf("%d radii are small", small)
 	}
 }
 

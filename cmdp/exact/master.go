@@ -530,8 +530,8 @@ func (m *master) perturbed(nu []float64, gains [][]float64, raise float64) []flo
 	return out
 }
 
-// raised returns the multipliers of the program in which each ray has to cost something: a share of what a tangent changes
-// by along it. ok is false where no multipliers do that.
+// raised returns the multipliers of the program in which each ray has to cost something: a share of what a tangent
+// changes by along it. ok is false where no multipliers do that.
 func (m *master) raised(share float64) (mu, nu []float64, ok bool) {
 	costs := slices.Clone(m.costs)
 	defer func() { m.costs = costs }()

@@ -123,9 +123,13 @@ func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, ra
 	return err
 }
 
-// affordableShare is the weight that mixtures which reach rays may have without costing more than the gap allows.
+// affordableShare is the weight that mixtures which reach rays may have without costing more than the gap allows, or
+// changing returns that are to be kept.
 func (s *rayRecovery) affordableShare(ways []*reachingMixture) float64 {
 	share := 0.1
+	if s.keepReturns {
+		share = 1e-7
+	}
 	for _, w := range ways {
 		if s.task.Cost == nil {
 			break
@@ -139,10 +143,20 @@ func (s *rayRecovery) affordableShare(ways []*reachingMixture) float64 {
 
 // attainsIncumbent reports whether an answer keeps the limits and costs what it should.
 func (s *rayRecovery) attainsIncumbent(r *Result) bool {
-	if !s.meets(r.Returns) {
+	if !s.meets(r.Returns) || s.keepReturns && !s.nearIncumbent(r.Returns) {
 		return false
 	}
 	return s.task.Cost == nil || s.costOf(r.Returns)-s.incumbent.cost <= 2*s.costAllowance()
+}
+
+// nearIncumbent reports whether returns are those of the incumbent, as far as a policy with steps along rays has them.
+func (s *rayRecovery) nearIncumbent(v []float64) bool {
+	for i, x := range s.incumbent.v {
+		if !(math.Abs(v[i]-x) <= 1e-6*(s.master.scale[i]+math.Abs(x))) {
+			return false
+		}
+	}
+	return true
 }
 
 // averagedCandidate averages the visits.

@@ -137,8 +137,7 @@ func (s *slackSearch) maximizeSlack() (*SlackResult, error) {
 	if s.complete {
 		return s.slackResult(0, math.Max(0, -least))
 	}
-	inner := s.crossPolytope() / math.Sqrt(float64(len(s.lower)))
-	return s.slackResult(inner, math.Max(inner, -least))
+	return s.slackResult(0, math.Max(0, -least))
 }
 
 // unboundedSlack answers where totals grow without end on the inner side of all rows. The policy shown lies
@@ -184,13 +183,12 @@ func (s *slackSearch) cutCrossPolytope() (cut bool, err error) {
 	return cut, nil
 }
 
-// crossPolytope returns the half-diagonal of a cross-polytope around the incumbent
-// that lies in the target.
-func (s *slackSearch) crossPolytope() float64 {
+// crossPolytope returns the half-diagonal of a cross-polytope around v that lies in the target.
+func (s *slackSearch) crossPolytope(v []float64) float64 {
 	inside := func(size float64) bool {
 		for i := range s.lower {
 			for _, sign := range []float64{1, -1} {
-				at := append([]float64(nil), s.incumbent.v...)
+				at := append([]float64(nil), v...)
 				at[i] += sign * size
 				if !geometry.Contains(s.task.Target, at, 1e-3*s.targetTolerance) {
 					return false
@@ -221,14 +219,18 @@ func (s *slackSearch) slackResult(radius, bound float64) (*SlackResult, error) {
 	if err := s.recoverIncumbent(r); err != nil {
 		return nil, err
 	}
-	if s.complete && len(s.rows) > 0 { // from the evaluated returns
+	// The radius is that of the evaluated returns.
+	switch {
+	case !s.complete:
+		radius = s.crossPolytope(r.Returns) / math.Sqrt(float64(len(s.lower)))
+	case len(s.rows) > 0:
 		room := math.Inf(1)
 		for _, row := range s.rows {
 			room = math.Min(room, (row.Offset-dot(row.Normal, r.Returns))/floats.Norm(row.Normal, 2))
 		}
 		radius = math.Max(0, room)
-		bound = math.Max(bound, radius)
 	}
+	bound = math.Max(bound, radius)
 	return &SlackResult{Radius: radius, Bound: bound, Returns: r.Returns, Policy: r.Policy, Product: r.Product,
 		Iterations: s.iterations}, nil
 }
