@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 )
 
 // TestValues holds each cost against numbers worked out by hand.
@@ -146,6 +147,27 @@ func TestNormNearItsCenter(t *testing.T) {
 		}
 		if math.Abs(g[1]/g[0]*x[0]/x[1]-1) > 1e-14 {
 			t.Errorf("at %v: subgradient %v points elsewhere", x, g)
+		}
+	}
+}
+
+// TestTemperatureWithoutSides: sides that stand for none do not make a temperature cold, on one side or on both.
+func TestTemperatureWithoutSides(t *testing.T) {
+	for _, upper := range []float64{1e99, 4} {
+		box, err := geometry.NewBox([]float64{0, -1e99}, []float64{upper, 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := cost.NewLogSumExp(0.5, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0.5 * math.Log(math.Exp(2)+math.Exp(4))
+		if got := c.Value([]float64{1, 2}); math.Abs(got-want) > 1e-12 {
+			t.Errorf("value %v, want %v", got, want)
+		}
+		if _, err := cost.NewLogSumExp(1e-10, box); err == nil {
+			t.Error("a temperature of 1e-10 beside a side of 3 is accepted")
 		}
 	}
 }

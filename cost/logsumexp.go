@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/internal/scratch"
@@ -11,7 +12,7 @@ import (
 // NewLogSumExp returns temperature·log Σ_i exp(x_i/temperature), a smooth
 // maximum: it exceeds the largest coordinate by at most temperature·log d. The
 // temperature must be positive and within 1e-9 and 1e6 times the largest magnitude
-// in the domain: colder is the maximum and warmer the mean, but for rounding.
+// below 1e60 of a side of the domain: colder is the maximum and warmer the mean, but for rounding.
 func NewLogSumExp(temperature float64, domain *geometry.Box) (Cost, error) {
 	x, err := newDomain("logsumexp", domain)
 	if err != nil {
@@ -19,6 +20,10 @@ func NewLogSumExp(temperature float64, domain *geometry.Box) (Cost, error) {
 	}
 	return newLogSumExp("logsumexp", make([]float64, x.Dim()), temperature, x)
 }
+
+// noSide is from where on a side of the domain stands for none. Totals that have no bounds come with such sides, and
+// the returns that are looked at are of another size.
+const noSide = 1e60
 
 // newLogSumExp bounds the Lipschitz constant by the gradients on the domain,
 // which are probability vectors whose entry i is largest where x_i is at its upper
@@ -28,8 +33,10 @@ func newLogSumExp(what string, logWeight []float64, temperature float64, x domai
 		return nil, fmt.Errorf("cost: %s: temperature %g: want positive and finite", what, temperature)
 	}
 	far := 0.0
-	for i := range x.lower {
-		far = math.Max(far, math.Max(math.Abs(x.lower[i]), math.Abs(x.upper[i])))
+	for _, side := range slices.Concat(x.lower, x.upper) {
+		if a := math.Abs(side); a < noSide {
+			far = math.Max(far, a)
+		}
 	}
 	// Outside these bounds exponentials and logarithms lose their digits.
 	if far > 0 && !(temperature >= 1e-9*far && temperature <= 1e6*far) {

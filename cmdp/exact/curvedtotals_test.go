@@ -178,7 +178,8 @@ func TestSlackOfTotals(t *testing.T) {
 	}
 }
 
-// TestConesOfTotals asks whether totals without bounds come to a cone around the returns of a policy, or apart from them.
+// TestConesOfTotals asks whether totals without bounds come to a cone around the returns of a policy, or apart from
+// them.
 func TestConesOfTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 7))
 	for trial := range 40 {

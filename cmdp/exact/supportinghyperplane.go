@@ -61,8 +61,8 @@ func (s *columnGeneration) solveMaster() error {
 	}
 }
 
-// endOfRay goes from the incumbent along a ray, with steps that double, to a point where the cost does not fall or which
-// lies outside of the target. It reports whether it found one.
+// endOfRay goes from the incumbent along a ray, with steps that double, to a point where the cost does not fall or
+// which lies outside of the target. It reports whether it found one.
 func (s *columnGeneration) endOfRay(ray []float64) (end point, found bool) {
 	const farthest = 1e15
 	unit := scaled(1/floats.Norm(ray, math.Inf(1)), ray)

@@ -144,10 +144,16 @@ func (m *maker) curved(q *question) bool {
 	low, wide := make([]float64, d), make([]float64, d)
 	for i, name := range names {
 		a, b := q.extent(q.graph().index[name])
-		if a == nil || b == nil {
+		switch {
+		case a == nil && b == nil:
 			return false
+		case a == nil: // a total without bounds on a side, of which a part is looked at
+			low[i], wide[i] = float(b)-1-math.Abs(float(b)), 1+math.Abs(float(b))
+		case b == nil:
+			low[i], wide[i] = float(a), 1+math.Abs(float(a))
+		default:
+			low[i], wide[i] = float(a), float(b)-float(a)
 		}
-		low[i], wide[i] = float(a), float(b)-float(a)
 	}
 	size := slices.Max(wide)
 	if size == 0 {
