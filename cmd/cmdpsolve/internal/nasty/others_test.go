@@ -133,6 +133,10 @@ func (b *Bed) judgeSimulate(p *Problem, q *question, file string) *Failure {
 		size := 1.0
 		if i, ok := q.graph().index[name]; ok {
 			size = float(q.scale(i))
+		} else { // what limits of whole episodes are about, such as an excess, is as large as the totals
+			for i := range q.graph().coords {
+				size = max(size, float(q.scale(i)))
+			}
 		}
 		if want == nil || !finite(found.Expected) || !near(*found.Expected, *want, 1e-9*size) {
 			return failure("simulate", "expected %s = %s", name, show(want)).but("%s", show(found.Expected))

@@ -133,6 +133,12 @@ func (q *question) extent(i int) (least, greatest *big.Rat) {
 	return least, greatest
 }
 
+// endless reports whether a coordinate is infinite under all policies.
+func (q *question) endless(i int) bool {
+	least, greatest := q.extent(i)
+	return least == nil && greatest == nil
+}
+
 // scale is the size of a coordinate: the largest of its extremes and of what a step gives. It is what rounding
 // is measured by.
 func (q *question) scale(i int) *big.Rat {
