@@ -114,13 +114,15 @@ func TestWorking(t *testing.T) {
 		want   []string
 	}{
 		{cmdp.ModelSpec{Discount: 1}, 0, 3*portion + 5,
-			[]string{"finding states that are reached", "finding components", "finding values of states",
+			[]string{"finding states that are reached", "finding components", "numbering states",
+				"finding a policy that comes to rest", "finding values of states",
 				"finding visits of states"}},
 		{cmdp.ModelSpec{Discount: 0.5}, 3*portion + 5, 3*portion + 5,
-			[]string{"finding states that are reached", "finding components", "finding values of states",
+			[]string{"finding states that are reached", "finding components", "numbering states",
+				"finding a policy that comes to rest", "finding values of states",
 				"finding visits of states"}},
 		{cmdp.ModelSpec{Average: true}, 3*portion + 5, 3*portion + 5,
-			[]string{"finding states that are reached", "finding components", "finding end components",
+			[]string{"finding states that are reached", "finding components", "numbering states", "finding end components",
 				"finding long-run means"}},
 		{cmdp.ModelSpec{Horizon: 7}, 0, portion, []string{"finding values of states"}},
 		{cmdp.ModelSpec{Discount: 1}, 0, portion - 1, nil},
