@@ -205,9 +205,9 @@ func BenchmarkCut(b *testing.B) {
 	}
 }
 
-// TestHalfspacesInFarBoxes: where sides of a box are as far away as totals without a bound are, its part of a half-space
-// is empty only where the nearest corner is outside, and reaches in the direction of the normal to the half-space or to
-// its own farthest corner.
+// TestHalfspacesInFarBoxes: where sides of a box are as far away as totals without a bound are, its part of a
+// half-space is empty only where the nearest corner is outside, and reaches in the direction of the normal to the
+// half-space or to its own farthest corner.
 func TestHalfspacesInFarBoxes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 61))
 	empty, far := 0, 0

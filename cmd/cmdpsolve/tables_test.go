@@ -103,7 +103,8 @@ func TestTablesHaveTheirKeys(t *testing.T) {
 					if !slices.ContainsFunc(values, func(v keyedValue) bool { return v.has(keys) }) {
 						keys = keys[1:] // what stands beside it says more than the head
 					}
-					if !slices.ContainsFunc(values, func(v keyedValue) bool { return v.has(keys) && v.shown(row[at]) }) {
+					right := func(v keyedValue) bool { return v.has(keys) && v.shown(row[at]) }
+					if !slices.ContainsFunc(values, right) {
 						t.Errorf("%s: %q is shown for %q: JSON has another number\n%s", c.command, row[at], keys, text)
 					}
 				}

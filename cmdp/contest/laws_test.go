@@ -487,8 +487,8 @@ func TestUnitsOfKnowledge(t *testing.T) {
 	}
 }
 
-// TestPenalties: the weight of the distance to a target is that of the rule: of a ball with the radius that is given, of
-// the exact multiplier, or a number.
+// TestPenalties: the weight of the distance to a target is that of the rule: of a ball with the radius that is given,
+// of the exact multiplier, or a number.
 func TestPenalties(t *testing.T) {
 	c := brief(t, Options{}, func(*Settings) {})
 	ball, err := cmdp.SlaterPenalty(c.shape, c.Task.Cost, 0.25)

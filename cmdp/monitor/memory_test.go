@@ -30,8 +30,9 @@ func TestMemoryTellsStatesApart(t *testing.T) {
 			spec.Monitors = append(spec.Monitors, &monitor.VisitCount{Title: "visits", States: randomSet(rng, m.States())})
 		}
 		for range trial % 4 / 2 * (1 + rng.IntN(2)) {
-			spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: rng.IntN(2),
-				Limits: []monitor.Threshold{{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(9)-1) / 10}}}))
+			spent := monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: rng.IntN(2),
+				Limits: []monitor.Threshold{{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(9)-1) / 10}}}
+			spec.Monitors = append(spec.Monitors, budget(t, spent))
 		}
 		stored := product(t, spec)
 		checkMemory(t, trial, stored)
@@ -124,7 +125,8 @@ func TestRefusedTables(t *testing.T) {
 	}
 	m := randomModel(t, rand.New(rand.NewPCG(1, 2)), shape{states: 2, horizon: 2})
 	visits := &monitor.VisitCount{Title: "visits", States: []bool{true, false}}
-	if _, err := monitor.New(monitor.Spec{Model: m, Monitors: []monitor.Monitor{visits}, Enforced: []int{0}}); err == nil {
+	spec := monitor.Spec{Model: m, Monitors: []monitor.Monitor{visits}, Enforced: []int{0}}
+	if _, err := monitor.New(spec); err == nil {
 		t.Error("visits are enforced")
 	}
 }

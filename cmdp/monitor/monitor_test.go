@@ -199,7 +199,8 @@ func TestEndlessAsWithHorizon(t *testing.T) {
 				for a := range 1 + rng.IntN(2) {
 					row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a}
 					for range 2 {
-						row.Next = append(row.Next, cmdp.Transition{Next: s + 1 + rng.IntN(states-s-1), Probability: 0.5,
+						next := s + 1 + rng.IntN(states-s-1)
+						row.Next = append(row.Next, cmdp.Transition{Next: next, Probability: 0.5,
 							Returns: []float64{float64(rng.IntN(6)) / 10, float64(rng.IntN(3))}})
 					}
 					if err := b.Add(row); err != nil {
@@ -475,7 +476,8 @@ func TestProductsOfGames(t *testing.T) {
 			Monitors: []monitor.Monitor{&monitor.VisitCount{Title: "visits", States: randomSet(rng, states)}}})
 		spent := budget(t, monitor.BudgetSpec{Title: "spent", Model: m,
 			Limits: []monitor.Threshold{{Kind: monitor.Above, At: 9, Enforced: true}}})
-		if _, err := monitor.New(monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent}, Enforced: []int{0}}); err == nil {
+		enforced := monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent}, Enforced: []int{0}}
+		if _, err := monitor.New(enforced); err == nil {
 			t.Error("a limit is enforced against an opponent")
 		}
 		sh := p.Model.Shape()

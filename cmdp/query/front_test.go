@@ -187,7 +187,8 @@ func TestFrontsOfPlays(t *testing.T) {
 		}
 		same := len(f.Points) == len(want)
 		for i, p := range f.Points {
-			same = same && p.Vertex && math.Abs(p.Returns[0]-want[i][0]) < 1e-9 && math.Abs(p.Returns[1]-want[i][1]) < 1e-9
+			same = same && p.Vertex && math.Abs(p.Returns[0]-want[i][0]) < 1e-9 &&
+				math.Abs(p.Returns[1]-want[i][1]) < 1e-9
 		}
 		if !same || (f.Status == exact.Infeasible) != (len(want) == 0) {
 			t.Errorf("trial %d: %v with %d points: want %v", trial, f.Status, len(f.Points), want)
