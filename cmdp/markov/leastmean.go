@@ -541,8 +541,9 @@ func (p *LeastMean) leastResidual(states []int32) float64 {
 }
 
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports
-// whether there were any, and whether there are no more: values are then so low that no choice gains. Its sweeps go to and fro and lower h at once, so that what is found in one place
-// is known in others, as in modified policy iteration (Puterman, Shin 1978).
+// whether there were any, and whether there are no more: values are then so low that no choice gains. Its sweeps go
+// to and fro and lower h at once, so that what is found in one place is known in others, as in modified policy
+// iteration (Puterman, Shin 1978).
 func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	mean float64) (found, settled bool) {
 	size := 0.0
