@@ -127,7 +127,8 @@ func (s *simultaneousPricer) provenBelow() (proved [markov.NumLanes]bool) {
 	var failed atomic.Uint32
 	parallel.ForStates(p.workers, p.m.States(), len(p.k.Next), func(lo, hi int) float64 {
 		for state := lo; state < hi; state++ {
-			if p.k.First[state] == p.k.First[state+1] && s.totals.Values[s.totals.Quotient.Number[state]] != (markov.Lanes{}) {
+			value := s.totals.Values[s.totals.Quotient.Number[state]]
+			if p.k.First[state] == p.k.First[state+1] && value != (markov.Lanes{}) {
 				failed.Store(1<<markov.NumLanes - 1)
 			}
 			if !p.graph.In[state] {

@@ -49,7 +49,8 @@ func TestSimultaneousPricer(t *testing.T) {
 		for n := range s.totals.Quotient.Rest {
 			l := rng.IntN(markov.NumLanes)
 			before := s.totals.Values[n]
-			at := []*float64{&s.totals.Values[n].A, &s.totals.Values[n].B, &s.totals.Values[n].C, &s.totals.Values[n].D}[l]
+			forged := &s.totals.Values[n]
+			at := []*float64{&forged.A, &forged.B, &forged.C, &forged.D}[l]
 			*at *= 1 + 1e-12
 			for k, proved := range s.provenBelow() {
 				if proved != (k != l) {

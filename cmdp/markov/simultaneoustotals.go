@@ -128,7 +128,8 @@ func (z *SimultaneousTotals) solveState(s int32) bool {
 			}
 			continue
 		}
-		x = x.AddScaled(-z.rounding, size.AddScaled(1, x.Magnitudes())) // of the same size again is what the value weighs
+		// Of the same size again is what the value weighs.
+		x = x.AddScaled(-z.rounding, size.AddScaled(1, x.Magnitudes()))
 		if out != 1 {
 			x = x.Over(out)
 		}
@@ -162,8 +163,8 @@ func directionsOf(policy [NumLanes]int32, i int32) (in [NumLanes]bool) {
 	return in
 }
 
-// setReturns sets the returns from state s in some directions, in which the policy takes choice i there: those of a step,
-// and those to come from states outside of [lo, hi), for each time that the state is left.
+// setReturns sets the returns from state s in some directions, in which the policy takes choice i there: those of a
+// step, and those to come from states outside of [lo, hi), for each time that the state is left.
 func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, in [NumLanes]bool) {
 	q, d := z.Quotient, len(z.Directions)
 	to, prob := q.row(q.Choice[i])
@@ -291,7 +292,8 @@ func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [NumLanes]bool) 
 			if min(better.A, better.B, better.C, better.D) >= 0 {
 				continue
 			}
-			for k, x := range gain.Minus(charge).Over(out).Array() { // what it would give the state if it is taken for good
+			// x is what it would give the state if it is taken for good
+			for k, x := range gain.Minus(charge).Over(out).Array() {
 				if group[k] && better.Array()[k] < 0 && x < least[k] {
 					least[k], z.Policy[s][k], changed[k] = x, i, true
 				}
