@@ -70,8 +70,14 @@ func expectation(next []int32, prob, v []float64) float64 {
 }
 
 // recheck proves a bound of V*(dir) by going through all choices of the model, wherever
-// the values come from.
+// the values come from. What choices are made cheaper by is the least again, as a verifier has it: other directions, in
+// which loops cancel out up to rounding, may have asked for much more.
 func (p *infiniteHorizon) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+	z, err := p.solverFor(ctx, dir)
+	if err != nil {
+		return math.Inf(-1), 0, err
+	}
+	z.Perturbation = 1
 	z, endless, value, margin, err := p.solve(ctx, dir, 0, true)
 	if err != nil || endless != nil {
 		return value, margin, err
