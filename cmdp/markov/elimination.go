@@ -234,7 +234,7 @@ func (e *elimination) clearPositions(s int32) {
 	}
 }
 
-func (e *elimination) degree(s int32) int { return int(e.into.part[s].n) * int(e.rows.part[s].n) }
+func (e *elimination) degree(s int32) int64 { return int64(e.into.part[s].n) * int64(e.rows.part[s].n) }
 
 // eliminate leaves out a state, and reports whether anything leaves it.
 func (e *elimination) eliminate(s int32) bool {
@@ -302,7 +302,7 @@ func (e *elimination) redirect(t, s int32, out float64) (share float64, ok bool)
 // A degreeQueue gives a state of the least degree, up to a sixteenth where that is large. It holds a list of states
 // for each degree or, from 32 on, for degrees that share their first five bits.
 type degreeQueue struct {
-	key        []int   // of each state, its degree
+	key        []int64 // of each state, its degree
 	head       []int32 // of each list, its first state, or none
 	next, last []int32 // of each state, its neighbours in the list
 	least      int     // no list before is in use
@@ -311,9 +311,9 @@ type degreeQueue struct {
 const none = -1
 
 // start makes a queue of states with the given degrees; among equals the first ones come first.
-func (q *degreeQueue) start(states int, degree func(s int32) int) {
+func (q *degreeQueue) start(states int, degree func(s int32) int64) {
 	q.key, q.next, q.last = grown(q.key, states), grown(q.next, states), grown(q.last, states)
-	q.head = grown(q.head, listOf(states*states)+1)
+	q.head = grown(q.head, listOf(int64(states)*int64(states))+1)
 	for i := range q.head {
 		q.head[i] = none
 	}
@@ -325,9 +325,9 @@ func (q *degreeQueue) start(states int, degree func(s int32) int) {
 }
 
 // listOf returns the number of the list for a degree.
-func listOf(degree int) int {
-	shift := max(0, bits.Len(uint(degree))-5)
-	return 16*shift + degree>>shift
+func listOf(degree int64) int {
+	shift := max(0, bits.Len64(uint64(degree))-5)
+	return 16*shift + int(degree>>shift)
 }
 
 func (q *degreeQueue) push(s int32) {
@@ -362,7 +362,7 @@ func (q *degreeQueue) pop() int32 {
 }
 
 // change gives a state in the queue another degree.
-func (q *degreeQueue) change(s int32, degree int) {
+func (q *degreeQueue) change(s int32, degree int64) {
 	if listOf(degree) == listOf(q.key[s]) {
 		q.key[s] = degree
 		return
