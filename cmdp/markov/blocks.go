@@ -105,7 +105,7 @@ func (f *blockForm) factorize(ctx context.Context, y *Chain, fill, dense float64
 			return nil
 		case len(block) > 1:
 			f.load(i)
-			if !f.elimination.factorize(ctx, f.within, most) {
+			if ctx.Err() != nil || !f.elimination.factorize(ctx, f.within, most) {
 				return nil
 			}
 		}

@@ -58,11 +58,18 @@ func TestChain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, way := range []string{"blocks", "iteration", "band", "feedback"} {
+			for _, way := range []string{"blocks", "iteration", "band", "feedback", "dense"} {
 				y.factors, y.iterative = nil, way == "iteration"
 				switch way {
 				case "blocks":
 					y.factors = y.blocks.factorize(t.Context(), y, math.Inf(1), math.Inf(1))
+				case "dense":
+					if n > denseStates {
+						continue
+					}
+					if y.dense.factorize(y) {
+						y.factors = &y.dense
+					}
 				case "feedback":
 					if y.feedback.factorize(t.Context(), y, n) {
 						y.factors = &y.feedback

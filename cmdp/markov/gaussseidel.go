@@ -328,8 +328,9 @@ func (z *LeastTotal) policyRow(lo, hi int32) func(s int32, visit func(n int32) b
 	}
 	w := &z.chain.choices
 	return func(s int32, visit func(n int32) bool) {
-		next, _ := w.row(w.first[s] + z.Policy[lo+s] - z.Quotient.First[lo+s])
-		if len(next) == 0 {
+		row := w.first[s] + z.Policy[lo+s] - z.Quotient.First[lo+s]
+		next, _ := w.row(row)
+		if len(next) == 0 && w.out[row] > 0 { // else it stays for ever
 			visit(hi - lo)
 		}
 		for _, n := range next {

@@ -146,13 +146,16 @@ func (z *SimultaneousTotals) solveState(s int32) bool {
 			best.D, at[3] = x.D, i
 		}
 	}
+	if !(max(best.A, best.B, best.C, best.D) < inf) { // some may overflow where others do not
+		return false
+	}
 	z.Values[s], z.Policy[s] = best, at
 	for l, i := range at {
 		if l == 0 || i != at[l-1] {
 			z.setReturns(s, i, s, s+1, directionsOf(at, i))
 		}
 	}
-	return best.A < inf
+	return true
 }
 
 // directionsOf returns the directions in which a policy takes choice i.
