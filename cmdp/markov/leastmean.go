@@ -119,7 +119,8 @@ type solvedMean struct {
 
 // keepSolved notes what was found in a direction, in the place of the first where there are too many.
 func (p *LeastMean) keepSolved(dir []float64) {
-	const numbers = 1 << 25
+	const numbers = 1 << 24 // 200 MB
+	p.solved = slices.DeleteFunc(p.solved, func(at solvedMean) bool { return slices.Equal(at.dir, dir) })
 	if most := max(2, numbers/len(p.Bias)); len(p.solved) >= most {
 		p.solved = slices.Delete(p.solved, 0, 1)
 	}
