@@ -32,7 +32,7 @@ type simulateReport struct {
 	Distribution distributions      `json:"distribution,omitzero"`
 	Uncertainty  *uncertaintyReport `json:"uncertainty,omitempty"`
 	Seconds      report.Number      `json:"seconds"`
-	keeps        bool               // whether the policy keeps the limits, up to rounding
+	keeps, kept  bool               // whether the policy and the mean returns keep the limits, up to rounding
 }
 
 // meanReport is a mean over the episodes, the half-width of its 95% confidence
@@ -70,26 +70,25 @@ type truncationReport struct {
 	Error report.Number `json:"error"`
 }
 
-// missedBySample returns the distance of a mean over episodes from the target. Episodes that are cut can return
-// less, or more, than any that goes on: the mean is moved into the box of possible returns first, or that would
-// count as a violation.
-func (p *loaded) missedBySample(mean []float64) float64 {
-	if p.Model != nil && p.Model.Horizon() == 0 && p.Task.Box != nil {
-		possible := make([]float64, len(mean))
-		p.Task.Box.Project(possible, mean)
-		mean = possible
+// possible returns a mean over episodes, moved into the box of possible returns. Episodes that are cut can return less,
+// or more, than any that goes on, which would count as a violation.
+func (p *loaded) possible(mean []float64) []float64 {
+	if p.Model == nil || p.Model.Horizon() > 0 || p.Task.Box == nil {
+		return mean
 	}
-	return p.Task.Violation(mean)
+	possible := make([]float64, len(mean))
+	p.Task.Box.Project(possible, mean)
+	return possible
 }
 
 func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
 		subject: p.subject(), Episodes: s.Episodes, Returns: report.Named[meanReport]{Names: p.Returns},
-		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.missedBySample(s.Mean)),
+		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.Task.Violation(p.possible(s.Mean))),
 		Expected: expectedReport{report.Number(p.Objective(expected)), report.Number(p.Task.Violation(expected))},
 	}
 	if p.Model != nil {
-		rep.keeps = p.Keeps(expected)
+		rep.keeps, rep.kept = p.Keeps(expected), p.Keeps(p.possible(s.Mean))
 	}
 	for i, x := range expected {
 		m := meanReport{Mean: report.Number(s.Mean[i]), CI95: report.Number(s.Half(i)), Expected: report.Number(x)}
@@ -168,10 +167,10 @@ func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 	}
 	if p.Task.Target != nil {
 		met, expected := rep.Violation, rep.Expected.Violation
+		if rep.kept && f != report.CSV {
+			met = 0
+		}
 		if rep.keeps && f != report.CSV {
-			if met == expected {
-				met = 0
-			}
 			expected = 0
 		}
 		add("violation", met, "", expected, "")
