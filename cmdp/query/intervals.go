@@ -63,15 +63,20 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 	e := &Evaluation{Bounds: b, Known: known, Keeps: known}
 	sides := q.Scale()
 	for _, row := range rows {
-		scale := 0.0
+		scale, width := 0.0, 0.0
 		for i, n := range row.Normal {
 			if n != 0 {
 				scale += math.Abs(n) * sides[i]
+				width += math.Abs(n) * (b.Greatest[i] - b.Least[i])
 			}
 		}
 		excess := row.Excess(b.Least, b.Greatest)
 		e.Violation = math.Max(e.Violation, excess)
-		e.Keeps = e.Keeps && excess <= 1e-9*scale
+		rounding := 1e-9 * scale
+		if !q.Uncertain() && width > rounding { // what the bounds of one model differ by is rounding
+			rounding = min(width, 1e-6*scale)
+		}
+		e.Keeps = e.Keeps && excess <= rounding
 	}
 	return e, nil
 }
