@@ -150,7 +150,9 @@ func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 		return []int32{pair}
 	}
 	if !of.comesUp(text) {
-		f.bad(r.line, "memory %q: the policy never remembers that", text)
+		_, other := of.place(0)
+		f.bad(r.line, "memory %q: policies of this problem remember other things, such as %q: want the limits and the "+
+			"resolution that the policy was made for", text, other)
 	}
 	return nil // a state in which that cannot be remembered is not reached with it
 }
