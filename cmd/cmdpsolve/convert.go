@@ -300,8 +300,8 @@ func (d disk) Open(name string) (fs.File, error) {
 // readAny reads a problem or a model of another tool; the other is nil.
 func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error) {
 	info, err := os.Stat(name)
-	foreign := err == nil && info.IsDir() || formats.Known(name) && s.problem.Property == nil
-	if strings.EqualFold(filepath.Ext(name), ".json") {
+	foreign := err == nil && (info.IsDir() || formats.Known(name) && s.problem.Property == nil)
+	if err == nil && strings.EqualFold(filepath.Ext(name), ".json") {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			return nil, nil, err
