@@ -164,11 +164,12 @@ func (p *loaded) keepsRounded(r *exact.Result) bool {
 
 // roundedNote says what an answer with rounded totals is worth.
 func (p *loaded) roundedNote() string {
-	const others = "Totals are rounded (see --resolution): what is said of other policies is about rounded totals"
+	const others = "Totals are rounded (see --resolution). Prices and what is said of other policies are about rounded " +
+		"totals"
 	if p.Uncertain() {
 		return others + "."
 	}
-	return others + ", but for bound, gap and status of a plan and the error of a curve, which are about exact ones."
+	return others + "; bound, gap and status of a plan and the error of a curve are about exact ones."
 }
 
 // fewValues lists values, the first and last of many.

@@ -354,8 +354,8 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	case d.Rho > 0:
 		notes = append(notes, priceNote)
 		if slices.ContainsFunc(p.Of(query.WorstEpisodes), func(l *query.Limit) bool { return d.priced(l) }) {
-			notes = append(notes, "That of a mean of the worst episodes holds for the threshold named below; with another "+
-				"one more may be gained.")
+			notes = append(notes, "The price of a mean of the worst episodes holds for the threshold named below; "+
+				"another threshold may gain more.")
 		}
 		// With a smaller one the penalty would hardly count for a learner.
 		if learning && p.learnable() && float64(d.Rho)*p.extent() > 1e-3*math.Abs(float64(d.Objective)) {
@@ -469,6 +469,7 @@ func certified(low, up report.Number) string {
 	return "between " + report.Short(low) + " and " + report.Short(up)
 }
 
+// noOptimum begins the message of an answer that is undecided.
 const noOptimum = "undecided: neither an optimum within the gap nor a proof that there is none was found.\n"
 
 // undecidedByRounding says that totals are rounded too coarsely.
@@ -482,19 +483,18 @@ func (p *loaded) undecidedByRounding() error {
 
 // undecided says what stopped the solver.
 func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
-	const what = noOptimum
 	after := "after " + count(r.Iterations, "value iteration")
 	switch {
 	case r.Iterations >= c.iterations:
-		return failed(fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after))
+		return failed(fmt.Errorf(noOptimum+"It stopped %s, the most it may take (see --iterations)", after))
 	case p.Rounded():
 		return p.undecidedByRounding()
 	case r.Violation > r.Tolerance:
-		return failed(fmt.Errorf(what+
+		return failed(fmt.Errorf(noOptimum+
 			"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within "+
 			"rounding", after, report.Short(r.Violation)))
 	}
-	return failed(fmt.Errorf(what+
+	return failed(fmt.Errorf(noOptimum+
 		"It stopped %s, which brought bound and objective no nearer\nto each other than %s (see --gap)", after,
 		report.Short(r.Gap)))
 }

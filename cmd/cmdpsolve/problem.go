@@ -206,7 +206,8 @@ func (p *loaded) headed(wanted string, answered ...string) report.Heading {
 type subject struct {
 	Problem string `json:"problem"`
 	Wanted  string `json:"wanted,omitempty"`
-	// Rounded says that totals are rounded. But for what query.Query.Rounded names, numbers are of that problem.
+	// Rounded says that totals are rounded. Numbers are those of the rounded problem, but for those that
+	// [query.Query.Rounded] names.
 	Rounded bool `json:"rounded,omitempty"`
 	made
 }
