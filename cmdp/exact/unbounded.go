@@ -253,6 +253,15 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 		return nil, err
 	}
 	r.Prices = unpriced(task.Constraints)
+	// All limits together may exclude more policies than those without the return.
+	s, err := separationOf(ctx, p.m, cmdp.Task{Target: task.Target, Whole: task.Whole}, r.Certificate)
+	if err != nil || !s.proves() {
+		return nil, err
+	}
+	c := r.Certificate
+	c.Value, c.Support, c.Margin = s.value, s.support, s.margin+s.slack
+	c.Distance = math.Max(c.Distance, c.Value-c.Support)
+	r.Violation = c.Distance
 	return r, nil
 }
 

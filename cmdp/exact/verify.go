@@ -26,6 +26,7 @@ var ErrNotProved = errors.New("not proved")
 // set that is not known here; it must not be less than that of the target. Rows and Weights are for
 // [VerifyRational]. That no policy within the limits comes to the states of Without is found anew, with a dual
 // bound of the probability. If the proof does not hold for all policies, it may hold for those with a finite cost.
+// Totals that can grow for ever beside long-run means need not be finite where Direction is 0.
 func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
@@ -45,18 +46,10 @@ func atAnyCost(task cmdp.Task, verify func(task cmdp.Task) error) error {
 
 // verifyFor is Verify for the policies for which what matters to a task is finite.
 func verifyFor(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
-	left, err := leftOut(ctx, m, task, c.Without)
-	if err != nil {
-		return err
-	}
-	p, err := newPricer(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
-	if err != nil {
-		return err
-	}
 	if length := floats.Norm(c.Direction, 2); !(math.Abs(length-1) <= 1e-9) {
 		return fmt.Errorf("exact: certificate with a direction of length %g: want 1: %w", length, ErrNotProved)
 	}
-	s, err := separate(ctx, p, task.Target, c.Direction)
+	s, err := separationOf(ctx, m, task, c)
 	if err != nil {
 		return err
 	}
@@ -65,6 +58,53 @@ func verifyFor(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificat
 			"up to %g: %w", s.value, s.support, s.margin+s.slack, ErrNotProved)
 	}
 	return s.check(c, leastMargin(m, s.margin, 2))
+}
+
+// separationOf finds out anew what a certificate tells of its direction.
+func separationOf(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) (s separation, err error) {
+	left, err := leftOut(ctx, m, task, c.Without)
+	if err != nil {
+		return s, err
+	}
+	s.support, s.slack = oracle.Support(task.Target, c.Direction), supportError(task.Target, c.Direction)
+	s.value, s.margin, err = leastValue(ctx, m, relevanceOf(m.Dim(), task).leavingOut(left), c.Direction)
+	return s, err
+}
+
+// leastValue returns V*(dir) and a bound of its error, over policies for which what matters is finite.
+func leastValue(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) (value, margin float64, err error) {
+	err = besideGrowth(c, func(i int) bool { return dir[i] != 0 }, func() error {
+		p, err := newPricer(ctx, m, 1, c, nil)
+		if err == nil {
+			value, margin, err = p.recheck(ctx, dir)
+		}
+		return err
+	})
+	return value, margin, err
+}
+
+// leastRationalValue is leastValue in rational arithmetic, see rationalValue.
+func leastRationalValue(ctx context.Context, m *cmdp.Model, c relevance, dir []*big.Rat) (value *big.Rat, loss float64,
+	err error) {
+	err = besideGrowth(c, func(i int) bool { return dir[i].Sign() != 0 }, func() (err error) {
+		value, loss, err = rationalValue(ctx, m, dir, c)
+		return err
+	})
+	return value, loss, err
+}
+
+// besideGrowth calls prove, and again without totals that c tells of and that may grow for ever beside long-run means,
+// as long as a direction has no part in them: policies for which fewer totals have to be finite are more, so that what
+// is true of all of them is true of those that keep the limits.
+func besideGrowth(c relevance, takesPart func(i int) bool, prove func() error) error {
+	for {
+		err := prove()
+		var found *NoTotalError
+		if !errors.As(err, &found) || !found.Wanted || found.Return < 0 || takesPart(found.Return) {
+			return err
+		}
+		c.up[found.Return], c.down[found.Return] = false, false
+	}
 }
 
 // A separation is what is known of a direction.
@@ -237,7 +277,7 @@ func verifyRationalFor(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Ce
 	if err != nil {
 		return err
 	}
-	value, _, err := rationalValue(ctx, m, theta, relevanceOf(m.Dim(), task).leavingOut(left))
+	value, _, err := leastRationalValue(ctx, m, relevanceOf(m.Dim(), task).leavingOut(left), theta)
 	if err != nil {
 		return err
 	}

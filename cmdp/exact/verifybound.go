@@ -47,12 +47,8 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	if err != nil {
 		return 0, err
 	}
-	pricer, err := newPricer(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
-	if err != nil {
-		return 0, err
-	}
 	theta, conjugate := p.direction()
-	value, margin, err := pricer.recheck(ctx, theta)
+	value, margin, err := leastValue(ctx, m, relevanceOf(m.Dim(), task).leavingOut(left), theta)
 	if err != nil {
 		return 0, err
 	}
@@ -168,7 +164,7 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 	if err != nil {
 		return nil, err
 	}
-	value, loss, err := rationalValue(ctx, m, theta, relevanceOf(m.Dim(), task).leavingOut(left))
+	value, loss, err := leastRationalValue(ctx, m, relevanceOf(m.Dim(), task).leavingOut(left), theta)
 	if err != nil {
 		return nil, err
 	}
