@@ -77,13 +77,20 @@ func TestForgedStatesLeftOut(t *testing.T) {
 	}
 }
 
-// TestEndlessProofs: the verifiers confirm what is proved of totals, and of totals beside means, without limits on
-// several returns: whichever directions were priced before that of the proof, and whatever totals can grow for ever.
+// TestEndlessProofs: the verifiers confirm what is proved of totals, and of totals beside means, whichever directions
+// were priced before that of the proof, and whatever totals can grow for ever. Limits on several returns are drawn too
+// where rounding, times corners as far as 1e99, was taken for more than what is missing.
 func TestEndlessProofs(t *testing.T) {
-	infeasible, optimal, answered := 0, 0, *endless/5
-	for trial := range answered {
+	infeasible, optimal, drawn := 0, 0, *endless/5
+	trials := []int{2 * 4207, 2 * 9293, 2 * 14686, 2 * 18579, 2*21464 + 1}
+	for trial := range drawn {
+		trials = append(trials, trial)
+	}
+	for k, trial := range trials {
 		p := drawEndless(t, rand.New(rand.NewPCG(uint64(trial/2), 23)), trial%2 == 1)
-		p.Target = nil
+		if k >= len(trials)-drawn {
+			p.Target = nil
+		}
 		task, err := query.TaskOf(t.Context(), p)
 		if err != nil {
 			continue
@@ -107,7 +114,7 @@ func TestEndlessProofs(t *testing.T) {
 			t.Errorf("trial %d: %v: %v, %v\n%s", trial, r.Status, err, rational, describeEndless(p))
 		}
 	}
-	if few := answered / 10; infeasible < few || optimal < few {
+	if few := drawn / 10; infeasible < few || optimal < few {
 		t.Errorf("%d problems without an answer and %d with an optimum: want %d of each", infeasible, optimal, few)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -95,7 +96,10 @@ func (s *solver) certifyWhole() (*Result, error) {
 		}
 	}
 	c.Margin = margin + float64(2*len(dir)+8)*roundoff*size
-	if !c.proves() {
+	// Verifiers know the part: rounding of the direction, times a far corner, may be more than what is missing.
+	part := separation{value: value, margin: margin}
+	part.support, part.slack = oracle.Support(s.task.Target, c.Direction), supportError(s.task.Target, c.Direction)
+	if !part.proves() || part.check(c, margin) != nil {
 		return nil, nil
 	}
 	return s.infeasibleWith(c, r), nil
