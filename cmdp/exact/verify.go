@@ -270,7 +270,7 @@ func verifyRationalFor(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Ce
 	for i := range theta {
 		theta[i] = new(big.Rat)
 	}
-	if err := addRows(task, c.Rows, c.Weights, theta, offset); err != nil {
+	if _, err := addRows(task, c.Rows, c.Weights, theta, offset); err != nil {
 		return err
 	}
 	left, err := leftOut(ctx, m, task, c.Without)

@@ -144,8 +144,9 @@ func (p *Proof) conjugateError() float64 {
 // Σ Prices·Normal over the half-spaces of p, which contain the target, every policy that meets it costs at least
 // V*(c+ψ) + e − Σ Prices·Offset, see [RationalValue]. Numbers of the model, the cost and the target are taken as the
 // float64 values that they are. It is an error if the bound that p states, which allows for rounding, is higher. With
-// an infinite horizon RationalValue is itself a bound, and what it loses is allowed for. That the target lies in the
-// half-spaces is checked as [VerifyRational] does. An error that wraps [ErrNotProved] says what is wrong with p.
+// an infinite horizon RationalValue is itself a bound; what it loses is allowed for, and what half-spaces are moved
+// out by. That the target lies in the half-spaces is checked as [VerifyRational] does. An error that wraps
+// [ErrNotProved] says what is wrong with p.
 func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (*big.Rat, error) {
 	if err := checkTask(m, task); err != nil {
 		return nil, err
@@ -158,7 +159,8 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 	for i, c := range g.Gradient() {
 		theta[i] = rational(c)
 	}
-	if err := addRows(task, p.Rows, p.Prices, theta, rest.Neg(rest)); err != nil {
+	moved, err := addRows(task, p.Rows, p.Prices, theta, rest.Neg(rest))
+	if err != nil {
 		return nil, err
 	}
 	left, err := leftOut(ctx, m, task, p.Without)
@@ -170,7 +172,8 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 		return nil, err
 	}
 	value.Sub(value, rest)
-	if claimed := p.Bound - 2*loss; math.IsNaN(claimed) || math.IsInf(claimed, 0) || value.Cmp(rational(claimed)) < 0 {
+	claimed := p.Bound - 2*loss - moved
+	if math.IsNaN(claimed) || math.IsInf(claimed, 0) || value.Cmp(rational(claimed)) < 0 {
 		return nil, fmt.Errorf("exact: proof with bound %v: only %s is proved: %w", p.Bound, value.FloatString(20),
 			ErrNotProved)
 	}
@@ -178,21 +181,25 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 }
 
 // addRows adds Σ weights·Normal to theta and Σ weights·Offset to offset, for half-spaces
-// that contain the target.
-func addRows(task cmdp.Task, rows []cmdp.Constraint, weights []float64, theta []*big.Rat, offset *big.Rat) error {
+// that contain the target, and returns how much is added to offset for rounding alone.
+func addRows(task cmdp.Task, rows []cmdp.Constraint, weights []float64, theta []*big.Rat,
+	offset *big.Rat) (moved float64, err error) {
 	for k, r := range rows {
 		w := weights[k]
 		if err := r.Check(len(theta)); err != nil || !(w >= 0) || math.IsInf(w, 1) {
-			return fmt.Errorf("exact: row %d: want finite numbers and a weight of at least 0: %w", k, ErrNotProved)
+			return 0, fmt.Errorf("exact: row %d: want finite numbers and a weight of at least 0: %w", k, ErrNotProved)
 		}
 		out, err := covering(task.Target, r)
 		if err != nil {
-			return fmt.Errorf("exact: row %d: %w: %w", k, err, ErrNotProved)
+			return 0, fmt.Errorf("exact: row %d: %w: %w", k, err, ErrNotProved)
 		}
 		for i, n := range r.Normal {
 			theta[i].Add(theta[i], new(big.Rat).Mul(rational(w), rational(n)))
 		}
 		offset.Add(offset, new(big.Rat).Mul(rational(w), rational(out)))
+		if out > r.Offset {
+			moved += w * math.Min(out-r.Offset, supportError(task.Target, r.Normal))
+		}
 	}
-	return nil
+	return moved, nil
 }
