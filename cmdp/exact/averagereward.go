@@ -291,8 +291,12 @@ func (p *averageReward) solve(ctx context.Context, dir []float64) (w *transient,
 			return w, 0, 0, err
 		}
 		value, margin = p.bound(means, totals, p.liftValues(nil, w.LeastTotal), nil)
-		if !math.IsInf(margin, 1) || w.Cancels() || w.Perturbation > most {
+		if !math.IsInf(margin, 1) {
 			return w, value, margin, nil
+		}
+		if w.Cancels() || w.Perturbation > most {
+			value, margin, err = p.solveRational(ctx, w, dir, value)
+			return w, value, margin, err
 		}
 		w.Perturbation *= 8
 	}
@@ -428,20 +432,29 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 func (p *averageReward) solveRational(ctx context.Context, w *transient, dir []float64,
 	value float64) (bound, margin float64, err error) {
 	means, totals := p.splitDirection(dir)
-	v := p.rationalValues(ctx, w.LeastTotal, rationals(totals))
+	v := p.rationalTotals(ctx, w, rationals(totals))
 	if v == nil {
 		return value, math.Inf(1), ctx.Err()
 	}
-	each := make([]*big.Rat, p.m.States())
-	for s := range each {
-		each[s] = v(s)
-	}
-	if !p.belowBackups(rationals(totals), each) {
-		return value, math.Inf(1), nil
-	}
-	margin, _ = p.excessOverMeans(rationals(means), each, rationals(p.least.Bias)).Float64()
-	bound, _ = startValue(p.m, v).Float64()
+	margin, _ = p.excessOverMeans(rationals(means), v, rationals(p.least.Bias)).Float64()
+	bound, _ = startValue(p.m, entryOf(v)).Float64()
 	return bound, margin*(1+4*roundoff) + 2*roundoff*math.Abs(bound), nil
+}
+
+// rationalTotals returns the values of all states in rational arithmetic, nil if that is not possible.
+func (p *averageReward) rationalTotals(ctx context.Context, w *transient, totals []*big.Rat) []*big.Rat {
+	of := p.rationalValues(ctx, w.LeastTotal, totals)
+	if of == nil {
+		return nil
+	}
+	v := make([]*big.Rat, p.m.States())
+	for s := range v {
+		v[s] = of(s)
+	}
+	if !p.belowBackups(totals, v) {
+		return nil
+	}
+	return v
 }
 
 func (p *averageReward) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {

@@ -250,6 +250,13 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 		if err := p.solveTransient(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}
+		if w.Cancels() { // lower values are no bound
+			if v := p.rationalTotals(ctx, w, ofTotals); v != nil {
+				over := p.excessOverMeans(ofMeans, v, h)
+				loss, _ = over.Float64()
+				return new(big.Rat).Sub(startValue(m, entryOf(v)), over), loss, nil
+			}
+		}
 		low := p.liftValues(nil, w.LeastTotal)
 		v := rationals(low)
 		if !p.infiniteHorizon.belowBackups(ofTotals, v) {
