@@ -159,7 +159,7 @@ func (c *conflictSearch) inConflict(limits []int) (bool, error) {
 		return false, err
 	}
 	verdict := Undecided
-	err = c.withSolver(c.ctx, task, c.opts, func(s *solver) error {
+	err = c.withSolverOrRays(c.ctx, task, c.opts, func(s *solver) error {
 		if err := s.initialize(); err != nil {
 			return err
 		}
@@ -169,6 +169,10 @@ func (c *conflictSearch) inConflict(limits []int) (bool, error) {
 		}
 		return err
 	})
+	var found *NoTotalError
+	if errors.As(err, &found) && found.Wanted { // what grows may keep its limit
+		return false, nil
+	}
 	return verdict == Infeasible, err
 }
 
@@ -191,7 +195,7 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		return 0, err
 	}
 	give := math.Inf(1)
-	err = c.withSolver(c.ctx, task, c.opts, func(s *solver) error {
+	err = c.withSolverOrRays(c.ctx, task, c.opts, func(s *solver) error {
 		if err := s.initialize(); err != nil {
 			return err
 		}

@@ -238,6 +238,9 @@ func TestGrowthWithinALimit(t *testing.T) {
 		if kind == "optimal" && fault == "" {
 			fault = slackFault(t, p, kinds)
 		}
+		if kind == "infeasible" && fault == "" {
+			fault = conflictFault(t, p)
+		}
 		if fault != "" {
 			t.Errorf("trial %d: %s\n%s", trial, fault, describeEndless(p))
 		}
@@ -319,6 +322,72 @@ func slackFault(t *testing.T, p *problem.Problem, kinds map[string]int) string {
 		}
 	}
 	return ""
+}
+
+// conflictFault returns what is wrong with the limits of an infeasible problem that are said to be in conflict: no policy
+// is to keep them, and whichever is left out, one keeps the others. It returns "" for nothing.
+func conflictFault(t *testing.T, p *problem.Problem) string {
+	task, err := query.TaskOf(t.Context(), p)
+	if err != nil {
+		return err.Error()
+	}
+	c, err := exact.PlannerOf(t, p.Model).Conflict(t.Context(), task, nil, exact.Options{})
+	if err != nil || c == nil || len(task.Constraints) != len(p.Constraints) {
+		return fmt.Sprintf("conflict %v, %v", c, err)
+	}
+	infeasible := func(rows []int) bool {
+		some := *p
+		some.Constraints = nil
+		for _, k := range rows {
+			some.Constraints = append(some.Constraints, p.Constraints[k])
+		}
+		status, _ := newReference(&some, false).solve(t)
+		return status == lp.Infeasible
+	}
+	if !infeasible(c.Rows) {
+		return fmt.Sprintf("limits %v are said to be in conflict", c.Rows)
+	}
+	for j := range c.Rows {
+		if infeasible(slices.Delete(slices.Clone(c.Rows), j, j+1)) {
+			return fmt.Sprintf("of the limits %v in conflict, %d can be left out", c.Rows, c.Rows[j])
+		}
+	}
+	return ""
+}
+
+// TestCostOfGrowthWithinALimit has a limit that is kept by one policy alone, at a cost without end: that is not said to
+// be infeasible, though other totals grow in a loop.
+func TestCostOfGrowthWithinALimit(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 4, Start: []cmdp.StartState{{State: 0, Probability: 1}},
+		Means: []bool{false, false, false, true}}, 3)
+	for _, r := range []cmdp.Row{
+		{Action: 0, Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{1, 1, 0, 0}},
+		{Action: 1, Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: make([]float64, 4)},
+		{Action: 2, Next: []cmdp.Transition{{Next: 2, Probability: 1}}, Returns: make([]float64, 4)},
+		{State: 1, Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: make([]float64, 4)},
+		{State: 2, Next: []cmdp.Transition{{Next: 2, Probability: 1}}, Returns: []float64{0, 0, 1, 1}},
+	} {
+		r.Step = cmdp.EveryStep
+		if err := b.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &problem.Problem{Model: m, Returns: []string{"gain", "fuel", "toll", "pay"}, Goal: problem.Goal{Minimize: "toll"},
+		Constraints: []problem.Constraint{{Return: "gain", AtLeast: new(3.0)}, {Return: "fuel", AtMost: new(5.0)},
+			{Return: "pay", AtLeast: new(0.5)}}}
+	task, err := query.TaskOf(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := exact.Solve(t.Context(), m, task, exact.Options{})
+	var found *exact.NoTotalError
+	if !errors.As(err, &found) || found.Return != 2 {
+		t.Errorf("%+v, %v: want an error about the toll", r, err)
+	}
 }
 
 // TestEndlessAgainstOccupancies draws problems without a horizon and compares their answers with an explicit

@@ -126,6 +126,15 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		p.stale = p.stale || budget != nil && budget.interrupted
 		return err
 	})
+	var found *NoTotalError
+	if errors.As(err, &found) && found.Wanted {
+		if r, unbound := p.unboundedByMeans(ctx, task, opts, found); r != nil || unbound != nil {
+			return r, unbound
+		}
+		if bounded, failed := p.boundedGrowth(ctx, task, opts, budget); bounded != nil || failed != nil {
+			r, err = bounded, failed
+		}
+	}
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
 		return p.withoutCost(ctx, task, relevanceOf(p.dim(), task), opts, r)
 	}
@@ -137,15 +146,6 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 			if free, err := p.keptForFree(ctx, task, opts, i); free != nil || err != nil {
 				return free, err
 			}
-		}
-	}
-	var found *NoTotalError
-	if errors.As(err, &found) && found.Wanted {
-		if r, unbound := p.unboundedByMeans(ctx, task, opts, found); r != nil || unbound != nil {
-			return r, unbound
-		}
-		if r, bound := p.boundedGrowth(ctx, task, opts, budget); r != nil || bound != nil {
-			return r, bound
 		}
 	}
 	return r, err
@@ -168,6 +168,18 @@ func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Option
 		return nil, nil
 	}
 	return r, nil
+}
+
+// withSolverOrRays is withSolver and, where totals beside means can grow, withRays.
+func (p *Planner) withSolverOrRays(ctx context.Context, task cmdp.Task, opts Options, work func(*solver) error) error {
+	err := p.withSolver(ctx, task, opts, work)
+	var found *NoTotalError
+	if errors.As(err, &found) && found.Wanted {
+		if again := p.withRays(ctx, task, opts, work); again == nil || ctx.Err() != nil {
+			return again
+		}
+	}
+	return err
 }
 
 // withRays is withSolver for totals beside means, of which loops that gain some are rays.

@@ -33,15 +33,10 @@ type SlackResult struct {
 func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*SlackResult, error) {
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult
-	search := func(s *solver) (err error) {
+	err := p.withSolverOrRays(ctx, task, opts, func(s *solver) (err error) {
 		r, err = (&slackSearch{s}).slack()
 		return err
-	}
-	err := p.withSolver(ctx, task, opts, search)
-	var found *NoTotalError
-	if errors.As(err, &found) && found.Wanted && p.withRays(ctx, task, opts, search) == nil {
-		err = nil
-	}
+	})
 	return r, err
 }
 
@@ -55,7 +50,7 @@ func (s *slackSearch) slack() (*SlackResult, error) {
 		return nil, err
 	}
 	if s.complete && len(s.rows) == 0 {
-		return s.slackResult(math.Inf(1), math.Inf(1))
+		return s.slackResult(math.Inf(1))
 	}
 	// The cross-polytope of half-diagonal u around v lies in {n·x ≤ h} if
 	// n·v + u·max|n_i| ≤ h; it contains the ball of radius u/√d. For a polyhedron
@@ -134,10 +129,7 @@ func (s *slackSearch) maximizeSlack() (*SlackResult, error) {
 		}
 	}
 	s.updateIncumbent()
-	if s.complete {
-		return s.slackResult(0, math.Max(0, -least))
-	}
-	return s.slackResult(0, math.Max(0, -least))
+	return s.slackResult(math.Max(0, -least))
 }
 
 // unboundedSlack answers where totals grow without end on the inner side of all rows. The policy shown lies
@@ -154,7 +146,7 @@ func (s *slackSearch) unboundedSlack() (*SlackResult, error) {
 		return nil, err
 	}
 	s.updateIncumbent()
-	return s.slackResult(0, math.Inf(1))
+	return s.slackResult(math.Inf(1))
 }
 
 // cutCrossPolytope asks the target for the corners of the cross-polytope around the mixture and
@@ -208,7 +200,8 @@ func (s *slackSearch) crossPolytope(v []float64) float64 {
 	return in
 }
 
-func (s *slackSearch) slackResult(radius, bound float64) (*SlackResult, error) {
+// slackResult returns the ball around the returns of the incumbent's policy, whatever bound the radius of all has.
+func (s *slackSearch) slackResult(bound float64) (*SlackResult, error) {
 	if s.incumbent.lambda == nil {
 		if err := s.initialize(); err != nil {
 			return nil, err
@@ -219,16 +212,13 @@ func (s *slackSearch) slackResult(radius, bound float64) (*SlackResult, error) {
 	if err := s.recoverIncumbent(r); err != nil {
 		return nil, err
 	}
-	// The radius is that of the evaluated returns.
-	switch {
-	case !s.complete:
+	room := math.Inf(1) // of the evaluated returns
+	for _, row := range s.rows {
+		room = math.Min(room, (row.Offset-dot(row.Normal, r.Returns))/floats.Norm(row.Normal, 2))
+	}
+	radius := math.Max(0, room)
+	if !s.complete {
 		radius = s.crossPolytope(r.Returns) / math.Sqrt(float64(len(s.lower)))
-	case len(s.rows) > 0:
-		room := math.Inf(1)
-		for _, row := range s.rows {
-			room = math.Min(room, (row.Offset-dot(row.Normal, r.Returns))/floats.Norm(row.Normal, 2))
-		}
-		radius = math.Max(0, room)
 	}
 	bound = math.Max(bound, radius)
 	return &SlackResult{Radius: radius, Bound: bound, Returns: r.Returns, Policy: r.Policy, Product: r.Product,
