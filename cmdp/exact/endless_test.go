@@ -324,8 +324,8 @@ func slackFault(t *testing.T, p *problem.Problem, kinds map[string]int) string {
 	return ""
 }
 
-// conflictFault returns what is wrong with the limits of an infeasible problem that are said to be in conflict: no policy
-// is to keep them, and whichever is left out, one keeps the others. It returns "" for nothing.
+// conflictFault returns what is wrong with the limits of an infeasible problem that are said to be in conflict, "" for
+// nothing: no policy is to keep them, and whichever is left out, one keeps the others.
 func conflictFault(t *testing.T, p *problem.Problem) string {
 	task, err := query.TaskOf(t.Context(), p)
 	if err != nil {

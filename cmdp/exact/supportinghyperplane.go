@@ -25,9 +25,6 @@ func (s *columnGeneration) refine(allowance float64) error {
 		rounds = 10 // no bound yet: any price is as good as another
 	}
 	for range rounds {
-		if err := s.ctx.Err(); err != nil {
-			return err
-		}
 		if err := s.solveMaster(); err != nil {
 			return err
 		}
@@ -44,9 +41,13 @@ func (s *columnGeneration) refine(allowance float64) error {
 
 // solveMaster solves the master. Where the tangents that it knows let the cost fall without limit along rays, it adds
 // those at points so far along them that the cost falls no more, or that lie outside of the target, if there are any.
-func (s *columnGeneration) solveMaster() error {
-	for {
-		err := s.master.solve()
+func (s *columnGeneration) solveMaster() (err error) {
+	const rounds = 200 // the last digits of a ray may lead to the same tangent for ever
+	for range rounds {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		err = s.master.solve()
 		if s.affine && s.complete || !errors.Is(err, errNoBound) {
 			return err
 		}
@@ -59,6 +60,7 @@ func (s *columnGeneration) solveMaster() error {
 			return err
 		}
 	}
+	return err
 }
 
 // endOfRay goes from the incumbent along a ray, with steps that double, to a point where the cost does not fall or

@@ -39,7 +39,7 @@ func (r *ranges) of(ctx context.Context, planner *exact.Planner, lower, upper []
 	return nil
 }
 
-// largest is the largest magnitude of returns, that which geometry takes.
+// largest is the largest magnitude of returns and of bounds, that which geometry takes.
 const largest = 1e100
 
 // box returns the box of possible returns: with a horizon, the sums of the

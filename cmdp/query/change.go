@@ -264,7 +264,7 @@ func (e *edit) promise(c *problem.Constraint, atLeast bool, probability float64)
 	e.add(with)
 }
 
-// add adds a constraint, which stands behind all that the file has or had.
+// add adds a constraint, which stands behind all others.
 func (e *edit) add(c problem.Constraint) {
 	for _, other := range e.p.Constraints {
 		c.Place = max(c.Place, other.Place+1)

@@ -135,8 +135,8 @@ func (e *expected) narrow(least, most *float64) error {
 	switch {
 	case math.IsNaN(e.bound):
 		return errors.New("a bound is NaN")
-	case !math.IsInf(e.bound, 0) && math.Abs(e.bound) > mostBound:
-		return fmt.Errorf("%s is limited to %g: want a magnitude of at most %g, or no limit", e.name, e.bound, mostBound)
+	case !math.IsInf(e.bound, 0) && math.Abs(e.bound) > largest:
+		return fmt.Errorf("%s is limited to %g: want a magnitude of at most %g, or no limit", e.name, e.bound, largest)
 	case e.atLeast && e.bound > *most:
 		return fmt.Errorf(contradiction, e.name, "at least", e.bound, "at most", *most, geometry.ErrEmpty)
 	case e.atLeast:
@@ -148,9 +148,6 @@ func (e *expected) narrow(least, most *float64) error {
 	}
 	return nil
 }
-
-// mostBound is the largest side of a [geometry.Box].
-const mostBound = 1e100
 
 // rowOf returns a limit as a half-space, with the words of the limit.
 func (q *Query) rowOf(l *Limit) cmdp.Constraint {
