@@ -286,30 +286,32 @@ func (f *front) finish() *FrontResult {
 
 // solveWeights solves the problems with the given weights of the objectives, several at once where the pricer can.
 func (f *front) solveWeights(weights [][]float64) (done bool, err error) {
-	var found []*supportingPoint
-	err = f.planner.withPricer(f.ctx, f.relevance, f.opts.Options, func(q pricer) error {
-		t := q.traits()
-		f.nearOneDiscount, f.steps = t.nearOneDiscount, t.cancelling
-		if f.steps == nil {
-			f.steps = t.steps
+	for len(weights) > 0 {
+		var found []*supportingPoint
+		err := f.planner.withPricer(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
+			t := q.traits()
+			f.nearOneDiscount, f.steps = t.nearOneDiscount, t.cancelling
+			if f.steps == nil {
+				f.steps = t.steps
+			}
+			found, err = f.solveFirst(q, weights)
+			return err
+		})
+		for k, w := range found {
+			if w.endless() {
+				f.result.Status, f.result.Certificate = w.Status, w.Certificate
+				return true, nil
+			}
+			f.add(weights[k], w)
 		}
-		found, err = f.solveAll(q, weights)
-		return err
-	})
-	var lost *unreachableStatesError
-	if errors.As(err, &lost) {
-		f.relevance, f.columns, f.simultaneous = f.relevance.leavingOut(lost.states), nil, nil
-		return f.solveWeights(weights)
-	}
-	if err != nil {
-		return false, err
-	}
-	for k, w := range found {
-		if w.endless() {
-			f.result.Status, f.result.Certificate = w.Status, w.Certificate
-			return true, nil
+		weights = weights[len(found):]
+		var lost *unreachableStatesError
+		switch {
+		case errors.As(err, &lost):
+			f.relevance, f.columns, f.simultaneous = f.relevance.leavingOut(lost.states), nil, nil
+		case err != nil:
+			return false, err
 		}
-		f.add(weights[k], w)
 	}
 	return false, nil
 }

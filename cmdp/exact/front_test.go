@@ -147,4 +147,11 @@ func TestFrontExact(t *testing.T) {
 	if !ends[[2]float64{-5, 2}] || !ends[[2]float64{-7, 0}] || f.Error > 1e-8 {
 		t.Errorf("points %v with error %g: want (-7, 0) and (-5, 2)", ends, f.Error)
 	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	told := 0
+	opts := exact.FrontOptions{Over: [][]float64{{-1, 0}, {0, 1}}, Each: func(exact.FrontPoint) { told++; cancel() }}
+	if _, err := exact.Front(ctx, m, cmdp.Task{}, opts); told != 1 || err == nil {
+		t.Errorf("%d points and %v: want the first before the second is sought", told, err)
+	}
 }

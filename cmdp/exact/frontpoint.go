@@ -21,9 +21,9 @@ type supportingPoint struct {
 	policy *lazyPolicy
 }
 
-// solveAll minimises several weighted sums of the objectives, as many at once as the pricer can. It ends with the first
-// that has no minimum.
-func (f *front) solveAll(p pricer, weights [][]float64) (out []*supportingPoint, err error) {
+// solveFirst minimises the first of several weighted sums of the objectives, as many as the pricer can at once. It ends
+// with the first that has no minimum, or that there is an error about.
+func (f *front) solveFirst(p pricer, weights [][]float64) (out []*supportingPoint, err error) {
 	t := p.traits()
 	unlimited := f.task.Target == nil && len(f.task.Constraints) == 0 && t.singlePolicy
 	if f.simultaneous == nil && t.simultaneous != nil && unlimited {
@@ -32,27 +32,25 @@ func (f *front) solveAll(p pricer, weights [][]float64) (out []*supportingPoint,
 			return nil, err
 		}
 	}
-	for some := range slices.Chunk(weights, f.simultaneous.most()) {
-		gradients := make([][]float64, len(some))
-		for j, weight := range some {
-			gradients[j] = make([]float64, f.planner.dim())
-			for k, w := range weight {
-				floats.AddScaled(gradients[j], w, f.opts.Over[k])
-			}
+	gradients := make([][]float64, min(len(weights), f.simultaneous.most()))
+	for j := range gradients {
+		gradients[j] = make([]float64, f.planner.dim())
+		for k, w := range weights[j] {
+			floats.AddScaled(gradients[j], w, f.opts.Over[k])
 		}
-		priced, err := f.simultaneous.price(f.ctx, gradients)
+	}
+	priced, err := f.simultaneous.price(f.ctx, gradients)
+	if err != nil {
+		return nil, err
+	}
+	for j, dir := range gradients {
+		w, err := f.solve(p, dir, f.accuracy(weights[j]), unlimited, priced[j])
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		for j, dir := range gradients {
-			w, err := f.solve(p, dir, f.accuracy(some[j]), unlimited, priced[j])
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, w)
-			if w.endless() {
-				return out, nil
-			}
+		out = append(out, w)
+		if w.endless() {
+			break
 		}
 	}
 	return out, nil
