@@ -365,7 +365,7 @@ func (s *columnGeneration) updateIncumbent() {
 // some pricing problems are dear: the multipliers themselves then take half as many. So they do for a RollingPlanner,
 // which begins near the best ones.
 func (s *columnGeneration) priceStabilized() (added bool, err error) {
-	mu, nu := s.master.mu, s.master.nu
+	mu, nu := slices.Clone(s.master.mu), slices.Clone(s.master.nu) // the master may be solved for others
 	if s.bound.proof != nil && s.penalties == nil && !(s.traits.expensive && len(s.rows) == 1) {
 		if added, err := s.priceMultipliers(s.stabilized(s.bound.mu, mu), s.stabilized(s.bound.nu, nu)); added ||
 			err != nil {
