@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Totals of a large component are found by sweeps in place, in which values go from the states that are left
@@ -53,7 +55,15 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	z.zeroBelow = negligible * most
 	step, cold := blockLength(hi-lo, reach), allZero(z.Values[lo:hi])
 	if step == hi-lo && z.slack > 0 { // what is found to rounding is left to sweeps
-		return z.sweepWhole(ctx, i, lo, hi, cold)
+		if z.sweepWhole(ctx, i, lo, hi, cold) {
+			return true
+		}
+		if unit*floats.Norm(z.Values[lo:hi], math.Inf(1)) <= most {
+			return false
+		}
+		// Some policy on the way hardly ever rests, and its values have no digits left for what others differ by.
+		clear(z.Values[lo:hi])
+		cold = true
 	}
 	held := rowsHeld(hi-lo, step)
 	part, w := 0.125, &z.chain.cache
