@@ -257,6 +257,10 @@ func (p *Visits) loadRows(w *rowCache, st *Rule, lo, hi, from, to int32) {
 	}
 }
 
+// rarest is the share of what arrives below which nothing is sent on. It is far below 1e-100, as returns may be as large
+// as 1e100, and far above 1e-308, below which numbers have fewer digits and take longer.
+const rarest = 1e-150
+
 // propagate corrects a guess x of the visits of the states [lo, hi) of the quotient, without a discount, until
 // what is still on its way is at most rest in all, or rounding. It reports false where that is slow, or where
 // the policy may not leave the component from everywhere.
@@ -301,7 +305,7 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 	}) {
 		return false
 	}
-	least := max(rest/float64(states), negligible*floats.Norm(arrivals, 1))
+	least := max(rest/float64(states), rarest*floats.Norm(arrivals, 1))
 	nothing := func(s int32) bool {
 		y := math.Abs(missing[s])
 		return y <= least || y <= unit/4*math.Abs(x[s])

@@ -259,3 +259,32 @@ func TestVisits(t *testing.T) {
 		}
 	}
 }
+
+// Visits that are rare count, as what they return may be large: each step ahead has a probability of 1e-9, else the
+// process goes back to the first state or ends.
+func TestRareVisits(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	const states, ahead, back = 14, 1e-9, 0.25
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	away := 1.0 // the probability of not coming back to the first state
+	for s := range int32(states) {
+		k.Next = append(k.Next, min(s+1, states-1), 0, states)
+		k.Prob = append(k.Prob, ahead, back, 1-ahead-back)
+		k.Offset = append(k.Offset, len(k.Next))
+		k.First = append(k.First, s+1)
+		away -= back * math.Pow(ahead, float64(s))
+	}
+	k.First = append(k.First, states)
+	v, q := visitsOf(k, 1)
+	mass := make([]float64, q.Rest+1)
+	mass[q.Number[0]] = 1
+	found, err := v.Solve(t.Context(), &Rule{Actions: NewActions(states+1, 1)}, mass, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range states - 1 {
+		if x := math.Pow(ahead, float64(s)) / away; math.Abs(found.Counts[q.Number[s]]-x) > 1e-8*x {
+			t.Errorf("%g visits of state %d: want %g", found.Counts[q.Number[s]], s, x)
+		}
+	}
+}
