@@ -257,8 +257,8 @@ func (p *Visits) loadRows(w *rowCache, st *Rule, lo, hi, from, to int32) {
 	}
 }
 
-// rarest is the share of what arrives below which nothing is sent on. It is far below 1e-100, as returns may be as large
-// as 1e100, and far above 1e-308, below which numbers have fewer digits and take longer.
+// rarest is the share of what arrives below which nothing is sent on. It is far below 1e-100, as returns may be as
+// large as 1e100, and far above 1e-308, below which numbers have fewer digits and take longer.
 const rarest = 1e-150
 
 // propagate corrects a guess x of the visits of the states [lo, hi) of the quotient, without a discount, until
