@@ -245,9 +245,10 @@ func (s *columnGeneration) farkasPricing() (added bool, err error) {
 	if p.ray != nil {
 		level = append(level, p.returns)
 	}
+	none := make([]float64, len(s.lower))
 	for raise := leastPerturbation; raise < mostPerturbation && !added && s.farkas.certificate == nil &&
 		err == nil; raise *= 10 {
-		_, added, err = s.farkasPricingAt(s.master.perturbed(s.master.nu, level, raise))
+		_, added, err = s.farkasPricingAt(s.master.perturbed(none, s.master.nu, level, raise))
 	}
 	return added, err
 }
@@ -428,14 +429,16 @@ func (s *columnGeneration) perturbMultipliers(mu, nu []float64, gains [][]float6
 	}
 	s.perturbing = true
 	defer func() { s.perturbing = false }()
+	phi, _ := s.master.phi(mu)
 	for raise := leastPerturbation; raise < mostPerturbation; raise *= 10 {
 		before := s.bound.proof
 		if !s.affine || !s.complete {
 			if raisedMu, raisedNu, ok := s.master.raised(raise); ok {
 				mu, nu = raisedMu, raisedNu
+				phi, _ = s.master.phi(mu)
 			}
 		}
-		added, err = s.priceMultipliers(mu, s.master.perturbed(nu, gains, raise))
+		added, err = s.priceMultipliers(mu, s.master.perturbed(phi, nu, gains, raise))
 		if added || err != nil || s.bound.proof != before {
 			return added, err
 		}

@@ -228,3 +228,95 @@ func TestFrontAtAnyPrice(t *testing.T) {
 		}
 	}
 }
+
+// randomCourier draws a courier who goes round either of two loops or quits: what comes with the model are the flows
+// through its states, and its returns, by the visits of its choices.
+func randomCourier(t *testing.T, rng *rand.Rand) (m *cmdp.Model, flows, totals [][]float64) {
+	t.Helper()
+	p, q := 0.6+0.1*float64(rng.IntN(4)), 0.6+0.1*float64(rng.IntN(4))
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 4)
+	for range 3 {
+		flows, totals = append(flows, make([]float64, 6)), append(totals, make([]float64, 6))
+	}
+	for c, choice := range []struct {
+		state int
+		next  []float64
+		most  [3]int
+	}{
+		{0, []float64{0, 1}, [3]int{0, 3, 3}},        // load
+		{0, []float64{0, 0, 0, 1}, [3]int{}},         // quit
+		{1, []float64{1 - p, 0, p}, [3]int{0, 4, 4}}, // fast
+		{1, []float64{1 - q, 0, q}, [3]int{0, 4, 4}}, // slow
+		{2, []float64{1}, [3]int{9, 1, 2}},           // sell
+		{2, []float64{0, 0, 0, 1}, [3]int{6, 0, 0}},  // leave
+	} {
+		row := cmdp.Row{Step: cmdp.EveryStep, State: choice.state, Action: c % 2, Returns: make([]float64, 3)}
+		for i, most := range choice.most {
+			if most > 0 {
+				row.Returns[i] = float64(1 + rng.IntN(most))
+			}
+			totals[i][c] = row.Returns[i]
+		}
+		flows[choice.state][c]++
+		for to, x := range choice.next {
+			if x > 0 {
+				row.Next = append(row.Next, cmdp.Transition{Next: to, Probability: x})
+			}
+			if to < 3 {
+				flows[to][c] -= x
+			}
+		}
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, flows, totals
+}
+
+// TestFrontOfLoops: couriers go round two loops as often as limits on two totals allow. A face of the curve of three
+// totals in which both loops lie has weights at which what they give cancels out, and no limit has a price. Points are
+// held against linear programs of visits.
+func TestFrontOfLoops(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 11))
+	for trial := range 40 {
+		m, flows, totals := randomCourier(t, rng)
+		bounds := []float64{math.Inf(1), float64(3 + rng.IntN(15)), float64(3 + rng.IntN(15))}
+		most := []float64{exact.Boundless, exact.Boundless, exact.Boundless}
+		possible, err := geometry.NewBox(make([]float64, 3), most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := exact.Front(context.Background(), m, cmdp.Task{Target: atMost(t, possible, bounds), Box: possible},
+			exact.FrontOptions{Over: [][]float64{{-1, 0, 0}, {0, 1, 0}, {0, 0, 1}}})
+		if err != nil || f.Status != exact.Optimal {
+			t.Errorf("trial %d: %v, %+v: want a curve", trial, err, f)
+			continue
+		}
+		for range 5 {
+			w := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+			visits := &lp.Problem{Minimize: make([]float64, 6), Lower: make([]float64, 6), Rows: []lp.Constraint{
+				lp.Equal(flows[0], 1), lp.Equal(flows[1], 0), lp.Equal(flows[2], 0), lp.AtMost(totals[1], bounds[1]),
+				lp.AtMost(totals[2], bounds[2])}}
+			_, visits.Upper = lp.Free(6)
+			for c := range 6 {
+				visits.Minimize[c] = -w[0]*totals[0][c] + w[1]*totals[1][c] + w[2]*totals[2][c]
+			}
+			sol, err := lp.Solve(visits)
+			if err != nil || sol.Status != lp.Optimal {
+				t.Fatalf("trial %d: %v %+v", trial, err, sol)
+			}
+			least := math.Inf(1)
+			for _, z := range f.Points {
+				least = min(least, product(w, z.Objectives))
+			}
+			if least < sol.Objective-1e-8 || least > sol.Objective+1e-8+2*f.Error {
+				t.Errorf("trial %d: weights %v: the points reach %g: want %g within %g", trial, w, least, sol.Objective,
+					f.Error)
+			}
+		}
+	}
+}

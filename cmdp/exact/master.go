@@ -511,8 +511,9 @@ func (m *master) withoutCancelling(phi, nu []float64) []float64 {
 }
 
 // perturbed returns multipliers that are a little larger for rows that loops of the given gains break, and for
-// rays of the master that do the same, and a little smaller for those that they help to keep.
-func (m *master) perturbed(nu []float64, gains [][]float64, raise float64) []float64 {
+// rays of the master that do the same, and a little smaller for those that they help to keep. Where no multiplier has
+// a part in it, so that what a loop gives cancels out in the direction φ of the goal, a row gets one.
+func (m *master) perturbed(phi, nu []float64, gains [][]float64, raise float64) []float64 {
 	out := slices.Clone(nu)
 	for k, y := range nu {
 		up, down := false, false
@@ -527,7 +528,30 @@ func (m *master) perturbed(nu []float64, gains [][]float64, raise float64) []flo
 			out[k] = y * (1 - raise)
 		}
 	}
+	for _, g := range gains {
+		m.charge(phi, nu, out, g, raise)
+	}
 	return out
+}
+
+// charge raises a multiplier of out so that a loop of the given gain costs the share of what it gives in the direction
+// φ, unless it costs about as much more at out than at nu already. The row is the one that costs the least to ease.
+func (m *master) charge(phi, nu, out, gain []float64, share float64) {
+	size, more, at, least := 0.0, 0.0, -1, math.Inf(1)
+	for i, x := range phi {
+		size += math.Abs(x * gain[i])
+	}
+	for k := range nu {
+		row := m.rows[k]
+		x := floats.Dot(row.Normal, gain)
+		more += (out[k] - nu[k]) * x
+		if x > 0 && math.Abs(row.Offset)/x < least {
+			at, least = k, math.Abs(row.Offset)/x
+		}
+	}
+	if at >= 0 && more < 1e-3*share*size {
+		out[at] = math.Max(out[at], nu[at]+share*size/floats.Dot(m.rows[at].Normal, gain))
+	}
 }
 
 // raised returns the multipliers of the program in which each ray has to cost something: a share of what a tangent
