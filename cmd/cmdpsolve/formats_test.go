@@ -195,10 +195,14 @@ func shows(cell string, x *float64) bool {
 		cell = strings.TrimPrefix(cell, before)
 	}
 	v, err := strconv.ParseFloat(cell, 64)
-	digits := len(strings.TrimLeft(strings.ReplaceAll(strings.TrimLeft(cell, "-0."), ".", ""), "0"))
+	mantissa, _, _ := strings.Cut(cell, "e")
+	digits := len(strings.TrimLeft(strings.ReplaceAll(strings.TrimLeft(mantissa, "-0."), ".", ""), "0"))
 	within := 0.6e-5
-	if digits <= 3 {
+	switch {
+	case digits <= 3:
 		within = 0.6e-2
+	case digits == 4:
+		within = 0.6e-3
 	}
 	return err == nil && math.Abs(v-*x) <= within*math.Abs(*x)+2e-9
 }

@@ -168,7 +168,7 @@ func shownIn(data []byte) []report.Shown {
 func kindOf(o report.Object) string {
 	for _, k := range []struct{ key, kind string }{{"problems", "suite"}, {"plans", "sweep"}, {"vertices", "front"},
 		{"rows", "compare"}, {"history", "learn"},
-		{"choices", "check"}, {"prices", "plan"}, {"policy", "simulate"}} {
+		{"choices", "check"}, {"prices", "plan"}, {"credible", "plan"}, {"ways", "simulate"}, {"policy", "simulate"}} {
 		if _, ok := member(o, k.key); ok {
 			return k.kind
 		}

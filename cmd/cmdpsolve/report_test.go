@@ -16,6 +16,8 @@ func FuzzResult(f *testing.F) {
 		`{"over": ["a ≤"], "plans": [{"limits": [], "status": "optimal"}]}`,
 		`{"over": ["a ≤"], "plans": [{"limits": [1], "status": "optimal"}]}`,
 		`{"problem": "p", "choices": 3, "feasible": true}`, `{"problem": "p", "prices": [0], "returns": {"a": 1}}`,
+		`{"over": ["interval"], "plans": [{"limits": [0.1], "uncertainty": {}, "status": "optimal", "objective": 1}]}`,
+		`{"over": ["interval"], "plans": [{"uncertainty": {}}, null]}`,
 		`{"policy": "x", "returns": {"a": {"mean": 1}}}`,
 	} {
 		f.Add([]byte(text))

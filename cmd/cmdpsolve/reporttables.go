@@ -322,6 +322,12 @@ func (rep *frontReport) parallel() []*chart.Figure {
 
 // savedSweep draws a sweep.
 func savedSweep(data []byte) ([]*chart.Figure, error) {
+	var sets struct {
+		Plans []struct{ Uncertainty json.RawMessage }
+	}
+	if err := json.Unmarshal(data, &sets); err == nil && len(sets.Plans) > 0 && sets.Plans[0].Uncertainty != nil {
+		return savedRobustSweep(data)
+	}
 	var saved sweepReport
 	if err := json.Unmarshal(data, &saved); err != nil {
 		return nil, err
@@ -337,6 +343,20 @@ func savedSweep(data []byte) ([]*chart.Figure, error) {
 		return nil, nil
 	}
 	return []*chart.Figure{f}, nil
+}
+
+// savedRobustSweep draws a sweep over sets of models.
+func savedRobustSweep(data []byte) ([]*chart.Figure, error) {
+	var saved robustSweep
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil, err
+	}
+	if len(saved.Over) == 0 || slices.ContainsFunc(saved.Plans, func(one *robustSwept) bool {
+		return one == nil || len(one.Limits) != len(saved.Over)
+	}) {
+		return nil, nil
+	}
+	return []*chart.Figure{saved.figure(saved.Problem)}, nil
 }
 
 // savedDistribution draws how returns vary from one episode to the next.

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/chart"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var (
+	scriptWord = regexp.MustCompile(`'[^']*'|\S+`)
+	numberIn   = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`)
+	// slowToAsk are commands of scripts that take longer than a few hundredths of a second.
+	slowToAsk = regexp.MustCompile(`wallet|commute|frozenlake8|--simulator|n=10|parallel|--replan`)
+)
+
+// askedIn lists the commands of a script that plan, check or play, in a folder with its files, which becomes the current
+// one.
+func askedIn(t *testing.T, script string) (asked [][]string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := filepath.Abs("../../docs/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, f := range archive.Files {
+		if err := os.MkdirAll(filepath.Dir(f.Name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(f.Name, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range strings.Lines(string(archive.Comment)) {
+		words := scriptWord.FindAllString(strings.TrimSpace(line), -1)
+		if len(words) < 4 || words[0] != "exec" || words[1] != "cmdpsolve" || slowToAsk.MatchString(line) ||
+			!slices.Contains([]string{"plan", "front", "check", "simulate"}, words[2]) {
+			continue
+		}
+		for i, word := range words {
+			words[i] = strings.ReplaceAll(strings.ReplaceAll(word, "'", ""), "$EXAMPLES", examples)
+		}
+		asked = append(asked, words[2:])
+	}
+	return asked
+}
+
+// A result is what a command wrote as JSON: what it has, and what it shows of that.
+type result struct {
+	args   []string
+	data   []byte
+	has    map[string]any // without what is shown
+	shown  []report.Shown
+	values []keyedValue
+	known  []float64 // all numbers, those in texts and those of members too
+}
+
+// resultOf runs a command; it returns nil if that is refused.
+func resultOf(t *testing.T, args []string) *result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status := run(t.Context(), append(slices.Clone(args), "--format", "json"), &out, &errs)
+	r := &result{args: args, data: out.Bytes()}
+	if json.Unmarshal(r.data, &r.has) != nil || r.has["shown"] == nil {
+		if status != exitUsage && status != exitFailed && !strings.Contains(strings.Join(args, " "), "--help") {
+			t.Errorf("%v: exit status %d without a result", args, status)
+		}
+		return nil
+	}
+	if infeasible := r.has["status"] == "infeasible" || r.has["feasible"] == false; infeasible !=
+		(status == exitInfeasible) && r.has["plans"] == nil {
+		t.Errorf("%v: exit status %d where infeasible is %v: %s", args, status, infeasible, errs.String())
+	}
+	var saved struct{ Shown []report.Shown }
+	if err := json.Unmarshal(r.data, &saved); err != nil {
+		t.Fatal(err)
+	}
+	r.shown = saved.Shown
+	delete(r.has, "shown")
+	delete(r.has, "command")
+	r.values = keyedValues(r.has, nil)
+	r.count(r.has)
+	return r
+}
+
+// count collects numbers, those in texts, and how many members there are of everything.
+func (r *result) count(x any) {
+	in := func(text string) {
+		for _, s := range numberIn.FindAllString(text, -1) {
+			if x, err := strconv.ParseFloat(s, 64); err == nil {
+				r.known = append(r.known, x)
+			}
+		}
+	}
+	switch x := x.(type) {
+	case map[string]any:
+		r.known = append(r.known, float64(len(x)))
+		for key, member := range x {
+			in(key)
+			r.count(member)
+		}
+	case []any:
+		r.known = append(r.known, float64(len(x)))
+		for _, member := range x {
+			r.count(member)
+		}
+	case float64:
+		r.known = append(r.known, x)
+	case string:
+		in(x)
+	}
+}
+
+// unknown returns a number of a text that is none of the result's, if there is one.
+func (r *result) unknown(text string) string {
+	for _, at := range numberIn.FindAllStringIndex(text, -1) {
+		number, before, after := text[at[0]:at[1]], " ", " "
+		if at[0] > 0 {
+			before = text[at[0]-1 : at[0]]
+		}
+		if at[1] < len(text) {
+			after = text[at[1] : at[1]+1]
+		}
+		if !strings.Contains(" (", before) || !strings.Contains(" ),.;:%", after) {
+			continue // a part of a name
+		}
+		if !slices.ContainsFunc(r.known, func(x float64) bool {
+			share := 100 * x
+			return shows(number, &x) || after == "%" && (shows(number, &share) || number == "5" || number == "95")
+		}) {
+			return number + strings.TrimSpace(after)
+		}
+	}
+	return ""
+}
+
+// TestShownIsThere: all numbers that a result shows to people, in tables and in sentences, are numbers that it has; its
+// tables on pages stand under their keys; CSV has its numbers to the last digit. Asked is what the scripts ask.
+func TestShownIsThere(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, script := range scripts {
+		t.Chdir(home)
+		for _, args := range askedIn(t, script) {
+			r := resultOf(t, args)
+			if r == nil {
+				continue
+			}
+			asked++
+			checkShown(t, r)
+			checkPage(t, r)
+			checkFigures(t, r)
+			checkSheet(t, r)
+		}
+	}
+	if asked < 180 {
+		t.Errorf("%d commands were asked: want more", asked)
+	}
+}
+
+// derivedNotes are sentences with numbers that no member has: how many values are remembered or sampled, of how many
+// thresholds one is the best, and steps to three digits.
+var derivedNotes = regexp.MustCompile(`A policy remembers|the best of|The table leaves out|sampled, in|once in`)
+
+// derivedColumns are computed from others of the table, or number its rows; those of policies are what --policy writes.
+var derivedColumns = regexp.MustCompile(` per |of bound|^vertex$|^policy$|^component$|^steps?$|^$|^branch$|share|` +
+	`largest slack|^action$`)
+
+// checkShown looks for what is shown among what is there.
+func checkShown(t *testing.T, r *result) {
+	t.Helper()
+	for _, s := range r.shown {
+		for _, text := range slices.Concat(s.List, s.Note) {
+			if number := r.unknown(text); number != "" && !derivedNotes.MatchString(text) {
+				t.Errorf("%v: JSON has no %s: %s", r.args, number, text)
+			}
+		}
+		if s.Table == nil {
+			continue
+		}
+		for _, row := range s.Table.Rows {
+			summed := strings.Contains(row[0], "at each")
+			for at, cell := range row {
+				if number := r.unknown(cell); number != "" && !summed && !derivedColumns.MatchString(s.Table.Columns[at]) {
+					t.Errorf("%v: JSON has no %s, which is shown under %q: %q", r.args, number, s.Table.Columns[at], row)
+				}
+			}
+		}
+	}
+}
+
+// checkPage: a table of a page has under each head, beside each name, what JSON has under these keys.
+func checkPage(t *testing.T, r *result) {
+	t.Helper()
+	page, err := partIn(r.data, "result.json")
+	if err != nil {
+		t.Errorf("%v: %v", r.args, err)
+		return
+	}
+	for _, of := range append(page.Tables, page.Facts) {
+		for _, row := range of.Rows {
+			for at, cell := range row[1:] {
+				if cell == "" || cell == "–" || strings.Contains(cell, ",") {
+					continue
+				}
+				keys := []string{of.Title, row[0]}
+				if of.Heads != nil {
+					keys = append(keys, of.Heads[at+1])
+				}
+				if !slices.ContainsFunc(r.values, func(v keyedValue) bool {
+					path := strings.Join(v.keys, " ")
+					return (path == strings.TrimSpace(strings.Join(keys, " ")) || strings.HasSuffix(path, keys[len(keys)-1])) &&
+						v.shown(cell)
+				}) && cell != "yes" && cell != "no" {
+					t.Errorf("%v: a page shows %q for %q: JSON has no such number there", r.args, cell, keys)
+				}
+			}
+		}
+	}
+}
+
+// checkFigures: what curves of a page go through are numbers of JSON. Outlines of histograms have more corners.
+func checkFigures(t *testing.T, r *result) {
+	t.Helper()
+	var figures []*chart.Figure
+	var err error
+	switch {
+	case r.has["plans"] != nil:
+		figures, err = savedSweep(r.data)
+	case r.has["vertices"] != nil:
+		figures, err = savedFront(r.data)
+	}
+	if err != nil {
+		t.Errorf("%v: %v", r.args, err)
+	}
+	for _, f := range figures {
+		for _, panel := range f.Panels {
+			if panel.Y.Title == "" && panel.X.Title == "" {
+				continue // axes side by side have their own units
+			}
+			for _, c := range panel.Curves {
+				if len(c.X) != len(c.Y) {
+					t.Errorf("%v: a curve of %d points has %d heights", r.args, len(c.X), len(c.Y))
+				}
+				for _, x := range slices.Concat(c.X, c.Y) {
+					if !slices.Contains(r.known, x) {
+						t.Errorf("%v: %q goes through %g, no number of JSON", r.args, panel.Y.Title, x)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkSheet: numbers in CSV are those of JSON to the last digit.
+func checkSheet(t *testing.T, r *result) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	run(t.Context(), append(slices.Clone(r.args), "--format", "csv"), &out, &errs)
+	sheet := csv.NewReader(&out)
+	sheet.FieldsPerRecord = -1
+	rows, err := sheet.ReadAll()
+	if err != nil {
+		t.Errorf("%v: %v", r.args, err)
+	}
+	for _, row := range rows {
+		for _, cell := range row {
+			x, err := strconv.ParseFloat(cell, 64)
+			right := func(y float64) bool { return x == y || row[1] == "all limits" && x == 1-y } // broken is 1 - kept
+			if err != nil || math.IsInf(x, 0) || x == 0 || row[0] == "seconds" || slices.ContainsFunc(r.known, right) {
+				continue
+			}
+			t.Errorf("%v: CSV has %s, another number than JSON: %q", r.args, cell, row)
+			break
+		}
+	}
+}
