@@ -25,6 +25,7 @@ type drawnProblem struct {
 	time, goal string
 	rows       []drawnRow
 	limits     []drawnLimit
+	costFirst  bool // the file has cost before gain
 }
 
 // A drawnRow leads from a state to two others with 1/4 and 3/4.
@@ -79,15 +80,21 @@ func (p *drawnProblem) write(t *testing.T, unit float64) (file string) {
 		}
 		limits = append(limits, fmt.Sprintf("{return: %s, %s: %v}", l.of, l.side, l.bound))
 	}
-	text := "format: cmdp/1\n" + p.time + "\nstates: 3\nstart: 0\nreturns: [gain, cost]\ngoal: {" + p.goal +
+	order := func(gain, cost any) string {
+		if p.costFirst {
+			gain, cost = cost, gain
+		}
+		return fmt.Sprintf("returns: [%v, %v]", gain, cost)
+	}
+	text := "format: cmdp/1\n" + p.time + "\nstates: 3\nstart: 0\n" + order("gain", "cost") + "\ngoal: {" + p.goal +
 		"}\nconstraints: [" + strings.Join(limits, ", ") + "]\ntransitions:\n"
 	for _, r := range p.rows {
 		next := fmt.Sprintf("%d: 0.25, %d: 0.75", r.next[0], r.next[1])
 		if r.next[0] == r.next[1] {
 			next = fmt.Sprintf("%d: 1", r.next[0])
 		}
-		text += fmt.Sprintf("  - {state: %d, action: %d, next: {%s}, returns: [%v, %v]}\n", r.state, r.action, next, r.gain,
-			unit*r.cost)
+		text += fmt.Sprintf("  - {state: %d, action: %d, next: {%s}, %s}\n", r.state, r.action, next,
+			order(r.gain, unit*r.cost))
 	}
 	file = filepath.Join(t.TempDir(), "problem.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

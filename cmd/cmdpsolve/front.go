@@ -178,6 +178,9 @@ func (c *frontCommand) check() error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
+	if err := c.deterministicOptions.check(); err != nil {
+		return err
+	}
 	if c.budget < 0 {
 		return usage("--budget %v: want a time above 0", c.budget)
 	}

@@ -1,7 +1,14 @@
 package main
 
 import (
+	"encoding/csv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -22,4 +29,79 @@ func TestMergeSteps(t *testing.T) {
 			t.Errorf("%q: %v, want %v", c.does, got, c.want)
 		}
 	}
+}
+
+// TestShownPolicy: what a table shows of a policy is what the file has for the first and the last of its steps.
+func TestShownPolicy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(63, 1))
+	shown := 0
+	for trial := range 20 {
+		p := drawProblem(rng, []string{"horizon: 5", "discount: 0.75"}[trial%2])
+		path := filepath.Join(t.TempDir(), "policy.csv")
+		var out, errs strings.Builder
+		args := []string{"plan", p.write(t, 1), "--show", "--policy", path, "--format", "markdown"}
+		if run(t.Context(), args, &out, &errs) != exitDone {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := tables(out.String())
+		rows := all[len(all)-1]
+		steps, does := slices.Index(rows[0], "steps"), slices.Index(rows[0], "policy")
+		if rows[0][0] != "state" || does < 0 || (steps >= 0) != (trial%2 == 0) {
+			continue // one of several policies is drawn
+		}
+		for _, row := range rows[1:] {
+			ends := []string{""}
+			if steps >= 0 {
+				ends = strings.Split(row[steps], "–")
+			}
+			for _, end := range []string{ends[0], ends[len(ends)-1]} {
+				want := probabilitiesIn(t, string(data), end, row[0])
+				for _, part := range strings.Split(row[does], ", ") {
+					probability, action := 1.0, part
+					if share, name, is := strings.Cut(part, " "); is {
+						action = name
+						if probability, err = strconv.ParseFloat(share, 64); err != nil {
+							t.Fatal(err)
+						}
+					}
+					shown++
+					if math.Abs(probability-want[action]) > 1e-2*probability || len(want) != strings.Count(row[does], ", ")+1 {
+						t.Errorf("trial %d: %q: want %v", trial, row, want)
+					}
+				}
+			}
+		}
+	}
+	if shown < 40 {
+		t.Errorf("%d choices are shown: want more", shown)
+	}
+}
+
+// probabilitiesIn returns the positive probabilities of actions in a file of a policy.
+func probabilitiesIn(t *testing.T, file, step, state string) map[string]float64 {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(file)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := make(map[string]float64)
+	column := func(row []string, name string) string {
+		if at := slices.Index(rows[0], name); at >= 0 {
+			return row[at]
+		}
+		return ""
+	}
+	for _, row := range rows[1:] {
+		if column(row, "step") != step || column(row, "state") != state {
+			continue
+		}
+		if x, err := strconv.ParseFloat(column(row, "probability"), 64); err == nil && x > 0 {
+			of[column(row, "action")] = x
+		}
+	}
+	return of
 }
