@@ -316,15 +316,22 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			evaluated = false
 		}
 	}
-	if best.approximate { // returns are promised, of which mixtures keep limits
-		exact, err := p.recurrentClass(ctx, best.States, best.Choices, dir)
-		if err != nil {
-			return 0, err
-		}
-		exact.slow = best.slow
-		*best = *exact
+	err = p.makeExact(ctx, best, dir)
+	return floats.Dot(dir, best.Mean), err
+}
+
+// makeExact finds the returns of a class again if they are approximate: mixtures of them keep limits.
+func (p *LeastMean) makeExact(ctx context.Context, best *Class, dir []float64) error {
+	if !best.approximate {
+		return nil
 	}
-	return floats.Dot(dir, best.Mean), nil
+	exact, err := p.recurrentClass(ctx, best.States, best.Choices, dir)
+	if err != nil {
+		return err
+	}
+	exact.slow = best.slow
+	*best = *exact
+	return nil
 }
 
 // A solvedPolicy is one whose relative values are known. Many sweeps can end with a policy that mixes

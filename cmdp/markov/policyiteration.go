@@ -18,24 +18,8 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 			return z.improperStates(lo, hi), nil
 		}
 	}
-	if z.gamma < 1 && int(hi-lo) > threshold.Eliminated && !z.slow[i] {
-		if done, err := z.modifiedPolicyIteration(ctx, lo, hi); done || err != nil {
-			return nil, err
-		}
-		z.slow[i] = true
-	}
-	if z.Sweeps > 0 && z.gamma == 1 && int(hi-lo) > threshold.Swept {
-		z.raise(ctx, lo, hi)
-		return nil, ctx.Err()
-	}
-	z.slack = 3 * z.allowance
-	if z.gamma == 1 && int(hi-lo) > threshold.Swept && z.cancelling == nil && !z.slow[i] {
-		if z.gaussSeidel(ctx, i, lo, hi) || ctx.Err() != nil {
-			z.slack = 0
-			return nil, ctx.Err()
-		}
-		z.slow[i] = true
-		z.properPolicy(lo, hi, nil)
+	if done, err := z.sweep(ctx, i, lo, hi); done || err != nil {
+		return nil, err
 	}
 	const rounds = 10_000
 	// Rough values find the policies that matter; only good ones tell a policy that rests from
@@ -93,6 +77,35 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 		rest = math.Max(rest, least)
 	}
 	return nil, nil // a bound is proved or not whatever the values are
+}
+
+// sweep finds the values in a large component by sweeps, and reports whether that was fast enough.
+func (z *LeastTotal) sweep(ctx context.Context, i int, lo, hi int32) (done bool, err error) {
+	if z.gamma < 1 && int(hi-lo) > threshold.Eliminated && !z.slow[i] {
+		if done, err := z.modifiedPolicyIteration(ctx, lo, hi); done || err != nil {
+			return done, err
+		}
+		z.slow[i] = true
+	}
+	if z.gamma < 1 || int(hi-lo) <= threshold.Swept {
+		return false, nil
+	}
+	if z.Sweeps > 0 {
+		z.raise(ctx, lo, hi)
+		return true, ctx.Err()
+	}
+	if z.cancelling != nil || z.slow[i] {
+		return false, nil
+	}
+	z.slack = 3 * z.allowance
+	done = z.gaussSeidel(ctx, i, lo, hi)
+	z.slack = 0
+	if done || ctx.Err() != nil {
+		return done, ctx.Err()
+	}
+	z.slow[i] = true
+	z.properPolicy(lo, hi, nil)
+	return false, nil
 }
 
 // backupTolerance is what a backup may differ by in a component, a quarter of which is left to the linear
