@@ -272,6 +272,8 @@ func (s *columnGeneration) farkasPricingAt(nu []float64) (p pricedPolicy, added 
 		}
 		if c.proves() {
 			s.farkas.certificate, s.farkas.nu = c, slices.Clone(nu)
+		} else if c != nil && math.IsInf(c.Margin, 1) { // loops cancel out in the unit vector, up to rounding
+			p.margin = c.Margin
 		}
 	}
 	return p, added, nil
