@@ -379,8 +379,11 @@ func (f *front) objectiveRange(k int) (least, most float64) {
 // magnitudes of the objectives over all policies found. Points alone do not tell it: a limit of 0 that binds leaves
 // nothing but rounding of an objective, and so does an objective that every policy found has 0 of.
 func (f *front) estimateRounding() {
-	const least, cancelled = 64 * roundoff, 1e-12
-	most := 1e-9
+	const least = 64 * roundoff
+	cancelled, most := 1e-12, 1e-9
+	if m := f.planner.m; m != nil { // long episodes add up the rounding of their steps
+		cancelled = math.Max(cancelled, least*float64(m.Horizon()))
+	}
 	if f.nearOneDiscount { // see columnGeneration.tolerance
 		most = 1e-6
 	}
