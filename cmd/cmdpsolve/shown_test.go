@@ -244,8 +244,9 @@ func checkShown(t *testing.T, r *result) {
 		for _, row := range s.Table.Rows {
 			summed := strings.Contains(row[0], "at each")
 			for at, cell := range row {
-				if number := r.unknown(cell); number != "" && !summed && !derivedColumns.MatchString(s.Table.Columns[at]) {
-					t.Errorf("%v: JSON has no %s, which is shown under %q: %q", r.args, number, s.Table.Columns[at], row)
+				head := s.Table.Columns[at]
+				if number := r.unknown(cell); number != "" && !summed && !derivedColumns.MatchString(head) {
+					t.Errorf("%v: JSON has no %s, which is shown under %q: %q", r.args, number, head, row)
 				}
 			}
 		}
@@ -317,16 +318,15 @@ func checkPage(t *testing.T, r *result) {
 				if cell == "" || cell == "–" || strings.Contains(cell, ",") {
 					continue
 				}
-				keys := []string{of.Title, row[0]}
+				key := row[0]
 				if of.Heads != nil {
-					keys = append(keys, of.Heads[at+1])
+					key = of.Heads[at+1]
 				}
-				if !slices.ContainsFunc(r.values, func(v keyedValue) bool {
-					path := strings.Join(v.keys, " ")
-					return (path == strings.TrimSpace(strings.Join(keys, " ")) || strings.HasSuffix(path, keys[len(keys)-1])) &&
-						v.shown(cell)
-				}) && cell != "yes" && cell != "no" {
-					t.Errorf("%v: a page shows %q for %q: JSON has no such number there", r.args, cell, keys)
+				there := slices.ContainsFunc(r.values, func(v keyedValue) bool {
+					return strings.HasSuffix(strings.Join(v.keys, " "), key) && v.shown(cell)
+				})
+				if !there && cell != "yes" && cell != "no" {
+					t.Errorf("%v: a page shows %q for %q: JSON has no such number there", r.args, cell, key)
 				}
 			}
 		}
