@@ -222,17 +222,24 @@ func TestShownIsThere(t *testing.T) {
 
 // derivedNotes are sentences with numbers that no member has: how many values are remembered or sampled, of how many
 // thresholds one is the best, and steps to three digits.
-var derivedNotes = regexp.MustCompile(`A policy remembers|the best of|The table leaves out|sampled, in|once in`)
+var derivedNotes = regexp.MustCompile(`A policy remembers|the best of|The table leaves out|sampled, in|once in|with memory`)
 
 // derivedColumns are computed from others of the table, or number its rows; those of policies are what --policy writes.
 var derivedColumns = regexp.MustCompile(` per |of bound|^vertex$|^policy$|^component$|^steps?$|^$|^branch$|share|` +
 	`largest slack|^action$`)
 
+// elsewhereKeyed are plans whose tables have rows and columns with names of their own.
+var elsewhereKeyed = regexp.MustCompile(`--show|--log|fleet|chargers|at each step`)
+
 // checkShown looks for what is shown among what is there.
 func checkShown(t *testing.T, r *result) {
 	t.Helper()
 	for _, s := range r.shown {
-		for _, text := range slices.Concat(s.List, s.Note) {
+		texts := slices.Concat(s.List, s.Note)
+		if r.args[0] == "check" { // whose JSON has the size of the model
+			texts = append(texts, s.Heading...)
+		}
+		for _, text := range texts {
 			if number := r.unknown(text); number != "" && !derivedNotes.MatchString(text) {
 				t.Errorf("%v: JSON has no %s: %s", r.args, number, text)
 			}
@@ -241,6 +248,9 @@ func checkShown(t *testing.T, r *result) {
 			continue
 		}
 		checkRates(t, r, s.Table)
+		if command := strings.Join(r.args, " "); r.args[0] == "plan" && !elsewhereKeyed.MatchString(command) {
+			checkKeys(t, command, r.values, append(table{s.Table.Columns}, s.Table.Rows...))
+		}
 		for _, row := range s.Table.Rows {
 			summed := strings.Contains(row[0], "at each")
 			for at, cell := range row {

@@ -74,46 +74,53 @@ func TestTablesHaveTheirKeys(t *testing.T) {
 		}
 		checkNumbers(t, c.command, answer)
 		values := keyedValues(answer, nil)
-		known := make(map[string]bool)
-		for _, v := range values {
-			for _, key := range v.keys {
-				known[key] = true
-			}
-		}
 		cells := 0
 		text, _ = printed(t, "markdown", args...)
 		for _, rows := range tables(text) {
-			for _, row := range rows[1:] {
-				for at := 1; at < len(row); at++ {
-					var keys []string
-					for _, name := range []string{rows[0][at], row[0]} {
-						if name == "ci95" { // of what is before it
-							keys = append(keys, keyOf(rows[0][at-1]))
-						}
-						if keys = append(keys, keyOf(name)); !known[keys[len(keys)-1]] {
-							keys = keys[:len(keys)-1]
-						}
-					}
-					counted := rows[0][at] == "policies" || rows[0][min(at+1, len(row)-1)] == "policies"
-					summed := strings.Contains(row[0], " each ")
-					if len(keys) == 0 || row[at] == "" || row[at] == "–" || row[at] == "none" || counted || summed {
-						continue
-					}
-					cells++
-					if !slices.ContainsFunc(values, func(v keyedValue) bool { return v.has(keys) }) {
-						keys = keys[1:] // what stands beside it says more than the head
-					}
-					right := func(v keyedValue) bool { return v.has(keys) && v.shown(row[at]) }
-					if !slices.ContainsFunc(values, right) {
-						t.Errorf("%s: %q is shown for %q: JSON has another number\n%s", c.command, row[at], keys, text)
-					}
-				}
-			}
+			cells += checkKeys(t, c.command, values, rows)
 		}
 		if cells < c.cells {
 			t.Errorf("%s: %d cells have keys: want %d\n%s", c.command, cells, c.cells, text)
 		}
 	}
+}
+
+// checkKeys compares the cells of a table that have a key, and counts them.
+func checkKeys(t *testing.T, command string, values []keyedValue, rows table) (cells int) {
+	t.Helper()
+	known := make(map[string]bool)
+	for _, v := range values {
+		for _, key := range v.keys {
+			known[key] = true
+		}
+	}
+	for _, row := range rows[1:] {
+		for at := 1; at < len(row); at++ {
+			var keys []string
+			for _, name := range []string{rows[0][at], row[0]} {
+				if name == "ci95" { // of what is before it
+					keys = append(keys, keyOf(rows[0][at-1]))
+				}
+				if keys = append(keys, keyOf(name)); !known[keys[len(keys)-1]] {
+					keys = keys[:len(keys)-1]
+				}
+			}
+			counted := rows[0][at] == "policies" || rows[0][min(at+1, len(row)-1)] == "policies"
+			summed := strings.Contains(row[0], " each ")
+			if len(keys) == 0 || row[at] == "" || row[at] == "–" || row[at] == "none" || counted || summed {
+				continue
+			}
+			cells++
+			if !slices.ContainsFunc(values, func(v keyedValue) bool { return v.has(keys) }) {
+				keys = keys[1:] // what stands beside it says more than the head
+			}
+			right := func(v keyedValue) bool { return v.has(keys) && v.shown(row[at]) }
+			if !slices.ContainsFunc(values, right) {
+				t.Errorf("%s: %q is shown for %q: JSON has another number: %q", command, row[at], keys, row)
+			}
+		}
+	}
+	return cells
 }
 
 func (n keyedValue) has(keys []string) bool {
