@@ -53,6 +53,7 @@ func TestShownPolicy(t *testing.T) {
 		if rows[0][0] != "state" || does < 0 || (steps >= 0) != (trial%2 == 0) {
 			continue // one of several policies is drawn
 		}
+		p.wantReached(t, string(data), rows, steps)
 		for _, row := range rows[1:] {
 			ends := []string{""}
 			if steps >= 0 {
@@ -79,6 +80,38 @@ func TestShownPolicy(t *testing.T) {
 	}
 	if shown < 40 {
 		t.Errorf("%d choices are shown: want more", shown)
+	}
+}
+
+// wantReached looks for every state that a policy comes to, at every step, in a table with such a column.
+func (p *drawnProblem) wantReached(t *testing.T, policy string, rows table, steps int) {
+	t.Helper()
+	if steps < 0 {
+		return
+	}
+	reached := map[int]bool{0: true}
+	for step := 1; step <= 5; step++ {
+		next := make(map[int]bool)
+		for state := range reached {
+			if !slices.ContainsFunc(rows[1:], func(row []string) bool {
+				first, last, several := strings.Cut(row[steps], "–")
+				from, err := strconv.Atoi(first)
+				to := from
+				if several {
+					to, err = strconv.Atoi(last)
+				}
+				return err == nil && row[0] == strconv.Itoa(state) && from <= step && step <= to
+			}) {
+				t.Errorf("state %d is reached at step %d: %q", state, step, rows)
+			}
+			of := probabilitiesIn(t, policy, strconv.Itoa(step), strconv.Itoa(state))
+			for _, r := range p.rows {
+				if r.state == state && of[strconv.Itoa(r.action)] > 0 {
+					next[r.next[0]], next[r.next[1]] = true, true
+				}
+			}
+		}
+		reached = next
 	}
 }
 
