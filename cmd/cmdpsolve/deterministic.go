@@ -23,15 +23,21 @@ type deterministicOptions struct {
 func (o *deterministicOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.deterministic, "deterministic", false,
 		"only policies that never draw an action; the search takes long in all but small problems")
-	f.IntVar(&o.nodes, "nodes", 10_000, "with --deterministic, most problems to solve in a search")
+	f.IntVar(&o.nodes, "nodes", usualNodes, "with --deterministic, most problems to solve in a search")
 }
 
 func (o *deterministicOptions) check() error {
-	if o.nodes < 1 {
+	switch {
+	case o.nodes < 1:
 		return usage("--nodes %d: want at least 1", o.nodes)
+	case o.nodes != usualNodes && !o.deterministic:
+		return usage("--nodes is for policies that never draw: give --deterministic too")
 	}
 	return nil
 }
+
+// usualNodes is how many problems a search solves at most unless it is told otherwise.
+const usualNodes = 10_000
 
 // neverReport describes the search for a policy that never draws.
 type neverReport struct {
