@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"cmdpsolve/cmdp"
 )
 
 // A blockForm holds the factors of a chain in block triangular form (Duff and Reid 1978; Davis and Palamadai Natarajan
@@ -14,58 +16,33 @@ type blockForm struct {
 	order       []int32 // the states, block after block
 	first       []int32 // of each block, where its states begin in order, and the end
 	place       []int32 // of each state, where it is in order
-	low         []int32 // of each state while they are put in order, see search
-	entry       []int32
-	path, stack []int32
+	graph       Graph   // of the chain
+	components  tarjan
 	within      *Chain // of the block at hand, its states numbered from 0
 	elimination elimination
 	v           []float64 // of the states of a block
 }
 
-// search finds the blocks, by the strongly connected components of Tarjan (1972), without recursion.
-func (f *blockForm) search(y *Chain) {
-	const done = -1 // low is 0 of states not yet met, then the earliest state on the stack that is known to be reached
-	n, clock := y.States(), int32(0)
-	f.chain, f.order, f.first = y, f.order[:0], append(f.first[:0], 0)
-	f.place, f.low, f.entry = resized(f.place, n), resized(f.low, n), grown(f.entry, n)
-	enter := func(s int32) {
-		clock++
-		f.place[s], f.low[s], f.entry[s] = clock, clock, y.first[s]
-		f.path, f.stack = append(f.path, s), append(f.stack, s)
+// search finds the blocks: the components of the chain, as a graph with one choice in each state.
+func (f *blockForm) search(ctx context.Context, y *Chain) error {
+	n := y.States()
+	f.chain, f.order, f.first, f.place = y, f.order[:0], append(f.first[:0], 0), grown(f.place, n)
+	if f.graph.Kernel == nil {
+		f.graph.Kernel = new(cmdp.Kernel)
 	}
+	k := f.graph.Kernel
+	k.First, k.Offset, k.Next, k.Prob = grown(k.First, n+1), grown(k.Offset, n+1), y.next, y.prob
+	for s, at := range y.first {
+		k.First[s], k.Offset[s] = int32(s), int(at)
+	}
+	f.components.start(ctx, &f.graph, "eliminating states")
+	emit := f.endBlock
 	for root := int32(n) - 1; root >= 0; root-- {
-		if f.low[root] != 0 {
-			continue
-		}
-		enter(root)
-		for len(f.path) > 0 {
-			s := f.path[len(f.path)-1]
-			if e := f.entry[s]; e < y.first[s+1] {
-				f.entry[s]++
-				if to := y.next[e]; f.low[to] == 0 {
-					enter(to)
-				} else if f.low[to] != done {
-					f.low[s] = min(f.low[s], f.low[to])
-				}
-				continue
-			}
-			f.path = f.path[:len(f.path)-1]
-			if f.low[s] < f.place[s] {
-				up := f.path[len(f.path)-1]
-				f.low[up] = min(f.low[up], f.low[s])
-				continue
-			}
-			at := len(f.stack) - 1
-			for f.stack[at] != s {
-				at--
-			}
-			f.endBlock(f.stack[at:])
-			for _, t := range f.stack[at:] {
-				f.low[t] = done
-			}
-			f.stack = f.stack[:at]
+		if err := f.components.from(root, emit); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // endBlock makes states the next block, in the order of their numbers.
@@ -85,7 +62,9 @@ func (f *blockForm) block(i int) []int32 { return f.order[f.first[i]:f.first[i+1
 // have, if these have more than dense entries for each of their states, if the chain has a part that it does not leave,
 // and if ctx ends. The factors are good as long as the chain stays as it is.
 func (f *blockForm) factorize(ctx context.Context, y *Chain, fill, dense float64) factors {
-	f.search(y)
+	if f.search(ctx, y) != nil {
+		return nil
+	}
 	states, entries := f.size()
 	if float64(entries) > dense*float64(states) {
 		return nil

@@ -114,7 +114,16 @@ type visit struct {
 const finished = -1
 
 func newTarjan(ctx context.Context, g *Graph, what string) *tarjan {
-	return &tarjan{ctx: ctx, g: g, what: what, index: make([]int32, g.States()), lowlink: make([]int32, g.States())}
+	t := new(tarjan)
+	t.start(ctx, g, what)
+	return t
+}
+
+// start makes all states be met anew, those of another graph perhaps. Memory serves the next search.
+func (t *tarjan) start(ctx context.Context, g *Graph, what string) {
+	n := g.States()
+	*t = tarjan{ctx: ctx, g: g, what: what, index: resized(t.index, n), lowlink: grown(t.lowlink, n),
+		stack: t.stack[:0], path: t.path[:0]}
 }
 
 // reset makes states be met anew.
