@@ -20,11 +20,11 @@ import (
 // dronePicture draws what policies of the drone can return, in the plane of crashes and
 // deliveries, with the limit of crashes and its price.
 func dronePicture() (*chart.Figure, error) {
-	p, err := problem.ReadWith("examples/delivery.yaml", problem.Options{Set: map[string]string{"wanted": "0"}})
+	p, err := problem.ReadWith("examples/delivery.yaml", problem.ReadOptions{Set: map[string]string{"wanted": "0"}})
 	if err != nil {
 		return nil, err
 	}
-	q, err := query.New(context.Background(), p, query.Options{})
+	q, err := query.New(context.Background(), p, query.CompileOptions{})
 	if err != nil {
 		return nil, err
 	}

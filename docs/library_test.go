@@ -23,7 +23,7 @@ func Example_library() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

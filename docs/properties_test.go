@@ -167,7 +167,7 @@ func planOne(t *testing.T, model, text string) float64 {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

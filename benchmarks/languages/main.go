@@ -171,7 +171,7 @@ func (r *record) explore(ctx context.Context, path string, q *question) error {
 	}
 	before := harness.ProcessorTime()
 	var c counted
-	found, err := language.Explore(ctx, p, &c, language.Options{})
+	found, err := language.Explore(ctx, p, &c, language.ExploreOptions{})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (r *record) explore(ctx context.Context, path string, q *question) error {
 
 // read reads the problem of a question for the model at a path.
 func (q *question) read(path string, bytes int) (*problem.Problem, error) {
-	o := problem.Options{Constants: q.Constants, Bytes: bytes}
+	o := problem.ReadOptions{Constants: q.Constants, Bytes: bytes}
 	if q.Problem != "" {
 		text := q.Problem + "transitions: {file: " + filepath.Base(path) + "}\n"
 		return problem.ReadFrom(strings.NewReader(text), filepath.Join(filepath.Dir(path), "question.yaml"), o)
@@ -200,7 +200,7 @@ func (r *record) plan(ctx context.Context, path string, q *question, bytes int) 
 	built := harness.ProcessorTime()
 	r.Model = float64(p.Model.Kernel(0).Bytes())
 	r.States, r.Choices, r.Transitions = p.Model.States(), p.Model.Choices(), p.Model.Transitions()
-	asked, err := query.New(ctx, p, query.Options{})
+	asked, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (o *options) prove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c *certificate) verify(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		return err
 	}

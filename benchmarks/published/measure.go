@@ -133,7 +133,7 @@ func (res *result) play(ctx context.Context) ([]record, error) {
 
 // contest prepares a run of a player, told of the study's settings. It is an error if the learner cannot play.
 func (res *result) contest(ctx context.Context, p *problem.Problem, algorithm string, r *record,
-	opts contest.Options) (*contest.Contest, error) {
+	opts contest.PrepareOptions) (*contest.Contest, error) {
 	opts.Records = res.episodes
 	settings := contest.Defaults()
 	settings.Algorithms = []string{algorithm}
@@ -144,7 +144,7 @@ func (res *result) contest(ctx context.Context, p *problem.Problem, algorithm st
 	if res.learnReturns {
 		settings.Returns = "unknown"
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func enterTask(ctx context.Context, res *result, pl *player, r *record) (*contes
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := res.contest(ctx, p, pl.algorithm, r, contest.Options{Configure: func(c *baseline.Config) {
+	c, err := res.contest(ctx, p, pl.algorithm, r, contest.PrepareOptions{Configure: func(c *baseline.Config) {
 		c.Confidence, c.Bonus, c.Knowledge = res.confidence(), pl.bonus, know
 		if res.support && !pl.blind {
 			c.Knowledge.Support = baseline.SupportOf(p.Model)
@@ -241,7 +241,7 @@ func enterPreferences(ctx context.Context, res *result, pl *player,
 		return nil, nil, err
 	}
 	m := p.Model
-	c, err := res.contest(ctx, p, "mo-ucbvi", r, contest.Options{Unmeasured: true, Unsolved: true,
+	c, err := res.contest(ctx, p, "mo-ucbvi", r, contest.PrepareOptions{Unmeasured: true, Unsolved: true,
 		Configure: func(c *baseline.Config) {
 			c.Confidence, c.Bonus, c.Preferences = res.confidence(), pl.bonus, "random"
 		},

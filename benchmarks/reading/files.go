@@ -250,7 +250,7 @@ func writeUMB(w io.Writer, transitions int, c umb.Compression) error {
 			m.First = append(m.First, int32(n+1))
 		}
 	}
-	return umb.Write(w, m, umb.Options{Compression: c})
+	return umb.Write(w, m, umb.WriteOptions{Compression: c})
 }
 
 // npz writes arrays one after the other, each from the same choices.

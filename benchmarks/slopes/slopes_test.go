@@ -21,7 +21,7 @@ func TestSuitesCanBePlayed(t *testing.T) {
 		for _, e := range suite.Problems {
 			q := compiled(t, e.Problem)
 			e.Settings.Rho = contest.Defaults().Rho
-			c, err := contest.New(t.Context(), q, e.Settings, contest.Options{Unmeasured: true, Unsolved: true})
+			c, err := contest.New(t.Context(), q, e.Settings, contest.PrepareOptions{Unmeasured: true, Unsolved: true})
 			if err != nil {
 				t.Errorf("%s, %s: %v", file, e.Name, err)
 				continue
@@ -40,7 +40,7 @@ func compiled(t *testing.T, name string) *query.Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ inventory, {problem: "matrix:limit=0.4", name: pennies, algorithms: [moma-free]}
 	folder := &contest.Folder{Path: dir}
 	for _, e := range suite.Problems {
 		q := compiled(t, e.Problem)
-		c, err := contest.New(t.Context(), q, e.Settings, contest.Options{})
+		c, err := contest.New(t.Context(), q, e.Settings, contest.PrepareOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

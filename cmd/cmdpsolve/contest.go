@@ -224,7 +224,9 @@ func resuming(args []string, checkpoint string) []string {
 }
 
 // newContest prepares a contest. The opponent of --opponent must have something to do.
-func (p *loaded) newContest(ctx context.Context, s contest.Settings, opts contest.Options) (*contest.Contest, error) {
+func (p *loaded) newContest(
+	ctx context.Context, s contest.Settings, opts contest.PrepareOptions,
+) (*contest.Contest, error) {
 	opts.Name = p.name
 	c, err := interruptible(ctx, 0, func() (*contest.Contest, error) { return contest.New(ctx, p.Query, s, opts) })
 	if ctx.Err() != nil {

@@ -29,7 +29,7 @@ type convertOptions struct {
 	time      problem.Time
 	mean      bool
 	normalize float64
-	umb       umb.Options
+	umb       umb.WriteOptions
 	plain, xz bool
 	given     func(flag string) bool
 }
@@ -322,7 +322,7 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	if len(s.problem.Constants) > 0 && !formats.IsLanguage(name) {
 		return nil, nil, fmt.Errorf("--const: %s is no model in a language, which alone has constants", name)
 	}
-	o := formats.Options{Constants: s.problem.Constants, Context: s.problem.Context}
+	o := formats.LanguageOptions{Constants: s.problem.Constants, Context: s.problem.Context}
 	o.Explore.Progress = line.exploring(name)
 	o.Explore.Memory = mostBytes()
 	m, err := formats.Read(formats.Watch(disk{s.files}, line.reading(name)), name, o)

@@ -30,7 +30,7 @@ func explorerOf(t *testing.T, text string) *explorer {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := (&memoryOptions{}).load(t.Context(), streams{problem: new(problem.Options)}, name)
+	p, err := (&memoryOptions{}).load(t.Context(), streams{problem: new(problem.ReadOptions)}, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestExploredProblemReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%+v", err, files)
 		}
-		q, err := query.New(t.Context(), again, query.Options{})
+		q, err := query.New(t.Context(), again, query.CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func answered[A any](t *testing.T, of func(context.Context, []byte, func(any)) (
 // TestExploredFleet: the page has a slider for each budget and capacity, and what it shows for others is what
 // the command says.
 func TestExploredFleet(t *testing.T) {
-	p, err := (&memoryOptions{fleets: true}).load(t.Context(), streams{problem: new(problem.Options)}, depotFleet)
+	p, err := (&memoryOptions{fleets: true}).load(t.Context(), streams{problem: new(problem.ReadOptions)}, depotFleet)
 	if err != nil {
 		t.Fatal(err)
 	}

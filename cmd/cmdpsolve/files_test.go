@@ -178,7 +178,7 @@ func TestOutputsAreNoInputs(t *testing.T) {
 	filesOf(t)
 	ways := waysHere(t)
 	before := contents(t)
-	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+	for _, cmd := range newRoot(streams{problem: new(problem.ReadOptions)}).Commands() {
 		outputs := outputsOf(cmd)
 		if len(outputs) > 0 && linesOf[cmd.Name()] == nil {
 			t.Errorf("%s writes files by --%s: give it a line here", cmd.Name(), strings.Join(outputs, ", --"))
@@ -361,7 +361,7 @@ func TestNamesAreNoFiles(t *testing.T) {
 func TestOutputsDiffer(t *testing.T) {
 	filesOf(t)
 	before := contents(t)
-	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+	for _, cmd := range newRoot(streams{problem: new(problem.ReadOptions)}).Commands() {
 		outputs := outputsOf(cmd)
 		for i, one := range outputs {
 			for _, other := range outputs[:i] {

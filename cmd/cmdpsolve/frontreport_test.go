@@ -77,5 +77,5 @@ func TestSweepFigure(t *testing.T) {
 
 // load reads a problem as commands do.
 func load(name string) (*loaded, error) {
-	return streams{problem: new(problem.Options)}.open(context.Background(), name)
+	return streams{problem: new(problem.ReadOptions)}.open(context.Background(), name)
 }

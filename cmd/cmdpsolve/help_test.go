@@ -16,7 +16,7 @@ import (
 // garbles its text with the word for its value.
 func TestHelp(t *testing.T) {
 	const screenAndHalf = 36 // of 24 lines
-	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+	for _, cmd := range newRoot(streams{problem: new(problem.ReadOptions)}).Commands() {
 		short, all := helpText(cmd, false), helpText(cmd, true)
 		if n := strings.Count(short, "\n"); n > screenAndHalf {
 			t.Errorf("%s --help has %d lines: want at most %d", cmd.Name(), n, screenAndHalf)

@@ -279,13 +279,13 @@ func (c *planCommand) fitsRobust(p *loaded) error {
 }
 
 // robustOptions are the options of a search over a set of models.
-func (o *planOptions) robustOptions() robust.Options {
-	opts := robust.Options{Gap: o.gap, Exact: o.solver(nil)}
+func (o *planOptions) robustOptions() robust.SolveOptions {
+	opts := robust.SolveOptions{Gap: o.gap, Exact: o.solver(nil)}
 	opts.Exact.Gap = 0
 	return opts
 }
 
-func (c *planCommand) robustOptions() robust.Options {
+func (c *planCommand) robustOptions() robust.SolveOptions {
 	opts := c.planOptions.robustOptions()
 	opts.Budget = c.budget
 	opts.Deterministic = c.deterministic
@@ -297,7 +297,7 @@ func (c *planCommand) robustOptions() robust.Options {
 
 // solveRobust plans for a task over the set of a problem. w shows the progress.
 func (o *planOptions) solveRobust(
-	ctx context.Context, p *loaded, task cmdp.Task, opts robust.Options, w io.Writer,
+	ctx context.Context, p *loaded, task cmdp.Task, opts robust.SolveOptions, w io.Writer,
 ) (*robust.Result, *robust.Set, error) {
 	progress := &robustProgress{statusLine: newStatusLine(w, o.quiet), sense: p.Sense()}
 	defer progress.close()

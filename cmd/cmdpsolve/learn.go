@@ -308,7 +308,7 @@ func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Che
 	s := &session{p: p}
 	var err error
 	s.Contest, err = p.newContest(ctx, c.settings,
-		c.simulator.options(p, contest.Options{Unsolved: !c.exact, SolveGaps: true, Unmeasured: true,
+		c.simulator.options(p, contest.PrepareOptions{Unsolved: !c.exact, SolveGaps: true, Unmeasured: true,
 			Mixture: c.files.mixture != ""}))
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type memoryOptions struct {
 }
 
 // manyPairs is the number of pairs of a state and what is remembered from which on their rows are generated,
-// see query.Options.
+// see query.CompileOptions.
 var manyPairs = 1 << 16
 
 // fewBytes are taken however little memory there seems to be.
@@ -81,7 +81,8 @@ func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name st
 	if err != nil {
 		return nil, err
 	}
-	opts := query.Options{Resolution: o.resolution, Generate: manyPairs, Bytes: min(mostBytes(), monitor.DefaultBytes),
+	opts := query.CompileOptions{Resolution: o.resolution, Generate: manyPairs,
+		Bytes:   min(mostBytes(), monitor.DefaultBytes),
 		Workers: o.workers}
 	if o.stored {
 		opts.Generate = 0

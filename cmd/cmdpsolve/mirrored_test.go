@@ -166,7 +166,7 @@ func TestWrongNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+	for _, cmd := range newRoot(streams{problem: new(problem.ReadOptions)}).Commands() {
 		if !strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "explore" {
 			continue
 		}

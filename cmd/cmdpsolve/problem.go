@@ -51,7 +51,7 @@ func (p *loaded) remembering(product *monitor.ProductModel) (*loaded, error) {
 
 // readFile reads a problem file. On a terminal it shows how much has been read, if that
 // takes long.
-func readFile(name string, opts problem.Options) (*problem.Problem, error) {
+func readFile(name string, opts problem.ReadOptions) (*problem.Problem, error) {
 	if name == "-" {
 		return problem.ReadFrom(os.Stdin, "standard input", opts)
 	}
@@ -66,7 +66,7 @@ func readFile(name string, opts problem.Options) (*problem.Problem, error) {
 const inlineProperty = "--property"
 
 // A propertyFlag is the value of --property: a property itself, or a file of properties and perhaps a name.
-type propertyFlag struct{ of *problem.Options }
+type propertyFlag struct{ of *problem.ReadOptions }
 
 func (o propertyFlag) Type() string { return "property" }
 
@@ -124,7 +124,7 @@ func (s streams) problemFlags() []string {
 
 // read reads PROBLEM: standard input if it is -, a built-in instance if it begins with the
 // name of one and is no file, else a problem file.
-func read(name string, opts problem.Options) (*problem.Problem, error) {
+func read(name string, opts problem.ReadOptions) (*problem.Problem, error) {
 	kind, _, _ := strings.Cut(name, ":")
 	builtIn := slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\")
 	_, err := os.Stat(name)

@@ -56,10 +56,10 @@ var errInterrupted = errors.New("interrupted")
 // what all commands have in common.
 type streams struct {
 	out, err io.Writer
-	problem  *problem.Options // how problems are read
-	files    *fileUses        // what is read and written
-	command  []string         // the arguments, nil if results are not to keep them
-	args     []string         // the arguments
+	problem  *problem.ReadOptions // how problems are read
+	files    *fileUses            // what is read and written
+	command  []string             // the arguments, nil if results are not to keep them
+	args     []string             // the arguments
 }
 
 // made says with which command a result was made.
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := newOutput(stdout)
 	files := new(fileUses)
 	files.stream("standard output", stdout, true)
-	opts := &problem.Options{Opened: func(path string) { files.reads("", path) }}
+	opts := &problem.ReadOptions{Opened: func(path string) { files.reads("", path) }}
 	root := newRoot(streams{out: out, err: stderr, problem: opts, files: files, command: args, args: args})
 	root.SetArgs(args)
 	root.SetOut(out)

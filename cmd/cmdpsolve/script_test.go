@@ -60,7 +60,7 @@ func TestExamplesOfHelp(t *testing.T) {
 		t.Skip("no Python for the simulator of an example")
 	}
 	var scripts []string
-	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+	for _, cmd := range newRoot(streams{problem: new(problem.ReadOptions)}).Commands() {
 		if cmd.Example == "" || cmd.Name() == "explore" { // which serves until it is stopped
 			continue
 		}

@@ -73,7 +73,7 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 	if err := s.files.check(); err != nil {
 		return nil, err
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		return nil, unread(name, err)
 	}
@@ -92,7 +92,7 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 }
 
 // options has the runs of a contest play the simulator, if there is one.
-func (o *simulatorOptions) options(p *loaded, opts contest.Options) contest.Options {
+func (o *simulatorOptions) options(p *loaded, opts contest.PrepareOptions) contest.PrepareOptions {
 	if o.source != nil {
 		opts.Simulator = func() (cmdp.Environment, error) { return o.source.Simulator(p.hello, p.steps()) }
 	}

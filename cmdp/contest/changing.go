@@ -53,7 +53,7 @@ func (c Changing) String() string {
 func (c *Contest) Changes() bool { return c.Changing != Changing{} }
 
 // prepareChanging makes the schedule of returns that change.
-func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
+func (c *Contest) prepareChanging(ctx context.Context, opts *PrepareOptions) error {
 	q := c.Query
 	switch {
 	case q.Model == nil || c.Endless() || q.Model.Shape() == nil || q.Model.Shape().Game():
@@ -89,7 +89,7 @@ func (c *Contest) readOther(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func TestChangingRegret(t *testing.T) {
 		settings.Algorithms, settings.Episodes, settings.Seeds, settings.Changing = []string{"moma"}, 5, 1, changing
 		var learner *firm
 		c, err := New(t.Context(), compiled(t, p), settings,
-			Options{Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
+			PrepareOptions{Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
 				if cfg.Returns != nil {
 					t.Error("a learner of means is told the returns")
 				}
@@ -104,7 +104,7 @@ func TestChangingSwitchRate(t *testing.T) {
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 25, 1
 	settings.Changing = Changing{"switch", arms(t, "0", "3")}
-	c, err := New(t.Context(), compiled(t, p), settings, Options{})
+	c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
 	if err != nil || c.schedule.Switch != 0.2 || c.schedule.Drift != 0 {
 		t.Errorf("%+v, %v: want a switch with probability 1/5", c.schedule, err)
 	}
@@ -121,7 +121,7 @@ func TestChangingGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := New(t.Context(), compiled(t, p), settings, Options{})
+		c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestChangingRefuses(t *testing.T) {
 		settings := Defaults()
 		settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 5, 1
 		change(&settings)
-		c, err := New(t.Context(), compiled(t, p), settings, Options{})
+		c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -201,7 +201,7 @@ func TestStepsOfSuites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := New(t.Context(), compiled(t, p), suite.Problems[i].Settings, Options{})
+		c, err := New(t.Context(), compiled(t, p), suite.Problems[i].Settings, PrepareOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,8 @@ import (
 type Contest struct {
 	Settings
 	Query *query.Query
-	// Against is the opponent of a game, by the settings or else by the problem; nil if Options.Opponent makes it.
+	// Against is the opponent of a game, by the settings or else by the problem; nil if PrepareOptions.Opponent
+	// makes it.
 	Against  *problem.OpponentSpec
 	Task     cmdp.Task
 	Title    string // of the problem
@@ -85,8 +86,8 @@ type Entrant struct {
 	Results []*RunResult // of each seed; nil until it is done
 }
 
-// Options say how a contest is prepared, and let programs change what settings cannot.
-type Options struct {
+// PrepareOptions say how a contest is prepared, and let programs change what settings cannot.
+type PrepareOptions struct {
 	// Name is what messages call the problem; its own name by default.
 	Name string
 	// Unsolved leaves the exact answer out, unless rho is taken from it.
@@ -115,7 +116,7 @@ type Options struct {
 
 // New prepares a contest: it solves the problem, gathers what learners are told, and makes
 // each learner once, so that what is wrong with one shows before anything is played.
-func New(ctx context.Context, q *query.Query, settings Settings, opts Options) (*Contest, error) {
+func New(ctx context.Context, q *query.Query, settings Settings, opts PrepareOptions) (*Contest, error) {
 	if q == nil || q.Model == nil && opts.Simulator == nil {
 		return nil, errors.New("contest: no problem")
 	}
@@ -136,7 +137,7 @@ func New(ctx context.Context, q *query.Query, settings Settings, opts Options) (
 	return c, c.enter(opts.Name)
 }
 
-func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
+func (c *Contest) prepare(ctx context.Context, opts PrepareOptions) (err error) {
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -300,7 +301,7 @@ func (c *Contest) fingerprint() (string, error) {
 }
 
 // prepareGame makes sure that there is somebody to play against.
-func (c *Contest) prepareGame(opts Options) error {
+func (c *Contest) prepareGame(opts PrepareOptions) error {
 	p, name := c.Query.Problem, opts.Name
 	opponent := p.Opponent
 	if c.Opponent != "" {
@@ -335,7 +336,7 @@ func (c *Contest) prepareGame(opts Options) error {
 const gapWork = 1 << 28
 
 // solve computes the exact answer.
-func (c *Contest) solve(ctx context.Context, opts Options) {
+func (c *Contest) solve(ctx context.Context, opts PrepareOptions) {
 	m, a := c.Query.Model, &c.Answer
 	switch {
 	case m == nil: // a simulator, of which nothing exact is known

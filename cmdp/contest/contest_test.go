@@ -122,7 +122,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c, err := New(t.Context(), compiled(t, p), settings, Options{Unmeasured: !measured})
+				c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{Unmeasured: !measured})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -249,7 +249,7 @@ func TestPassingRecord(t *testing.T) {
 	}
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 30, 1
-	c, err := New(t.Context(), compiled(t, p), settings, Options{Unmeasured: true})
+	c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{Unmeasured: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestRecords(t *testing.T) {
 	var mu sync.Mutex
 	var seeds []uint64
 	c, err := New(context.Background(), compiled(t, p), settings,
-		Options{Unmeasured: true, Unsolved: true, Records: []int{3, 17, 25},
+		PrepareOptions{Unmeasured: true, Unsolved: true, Records: []int{3, 17, 25},
 			Configure: func(cfg *baseline.Config) { cfg.Confidence = told },
 			Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
 				mu.Lock()
@@ -334,7 +334,7 @@ func TestRecords(t *testing.T) {
 // compiled compiles a problem.
 func compiled(t *testing.T, p *problem.Problem) *query.Query {
 	t.Helper()
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ func TestAlongKeepsTheGap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := query.New(t.Context(), p, query.Options{})
+		q, err := query.New(t.Context(), p, query.CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -387,7 +387,7 @@ func TestAlongKeepsTheGap(t *testing.T) {
 		settings.Planner, settings.Episodes, settings.Seeds = "hoeffding", 5000, 20
 		p.Opponent = &problem.OpponentSpec{Policy: "best-response",
 			Direction: problem.Direction{Along: &problem.Coefficients{List: gap.Direction}}}
-		c, err := New(t.Context(), q, settings, Options{Unmeasured: true, Unsolved: true})
+		c, err := New(t.Context(), q, settings, PrepareOptions{Unmeasured: true, Unsolved: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -417,7 +417,7 @@ func TestRegretAgainstTheValue(t *testing.T) {
 		"  - {state: 0, action: 1, opponent: 1, next: {0: 1}, returns: [1]}\n")
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds, settings.Expected = []string{"moma"}, 7, 3, true
-	c, err := New(t.Context(), compiled(t, p), settings, Options{})
+	c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,17 +13,17 @@ import (
 // endlessContest is a contest of posterior on a problem of long-run means with states, starts and transitions in YAML.
 func endlessContest(t *testing.T, text string) (*Contest, error) {
 	t.Helper()
-	return contestOf(t, "criterion: average\n"+text, Options{Unsolved: true}, func(*Settings) {})
+	return contestOf(t, "criterion: average\n"+text, PrepareOptions{Unsolved: true}, func(*Settings) {})
 }
 
 // contestOf is a contest of posterior for 10 steps.
-func contestOf(t *testing.T, text string, opts Options, change func(*Settings)) (*Contest, error) {
+func contestOf(t *testing.T, text string, opts PrepareOptions, change func(*Settings)) (*Contest, error) {
 	t.Helper()
 	p, err := problem.Parse("drawn", []byte("format: cmdp/1\n"+text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,18 +46,18 @@ transitions:
 `
 	for _, x := range []struct {
 		time, want string
-		opts       Options
+		opts       PrepareOptions
 		change     func(*Settings)
 	}{
-		{"criterion: average", "", Options{}, func(*Settings) {}},
-		{"discount: 0.5", "", Options{}, func(*Settings) {}},
-		{"discount: 1", "totals", Options{}, func(*Settings) {}},
-		{"criterion: average", "pool", Options{}, func(s *Settings) { s.Pool = true }},
-		{"criterion: average", "slater", Options{}, func(s *Settings) { s.Slater = "auto" }},
-		{"criterion: average", "safe-policy", Options{}, func(s *Settings) { s.Safe = "auto" }},
-		{"criterion: average", "null-policy", Options{}, func(s *Settings) { s.Null = "auto" }},
-		{"criterion: average", "expected", Options{}, func(s *Settings) { s.Expected = true }},
-		{"criterion: average", "mixture", Options{Mixture: true}, func(*Settings) {}},
+		{"criterion: average", "", PrepareOptions{}, func(*Settings) {}},
+		{"discount: 0.5", "", PrepareOptions{}, func(*Settings) {}},
+		{"discount: 1", "totals", PrepareOptions{}, func(*Settings) {}},
+		{"criterion: average", "pool", PrepareOptions{}, func(s *Settings) { s.Pool = true }},
+		{"criterion: average", "slater", PrepareOptions{}, func(s *Settings) { s.Slater = "auto" }},
+		{"criterion: average", "safe-policy", PrepareOptions{}, func(s *Settings) { s.Safe = "auto" }},
+		{"criterion: average", "null-policy", PrepareOptions{}, func(s *Settings) { s.Null = "auto" }},
+		{"criterion: average", "expected", PrepareOptions{}, func(s *Settings) { s.Expected = true }},
+		{"criterion: average", "mixture", PrepareOptions{Mixture: true}, func(*Settings) {}},
 	} {
 		x.opts.Unsolved = true
 		_, err := contestOf(t, x.time+"\n"+rooms, x.opts, x.change)

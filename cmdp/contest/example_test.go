@@ -21,11 +21,11 @@ func Example() {
 	settings := contest.Defaults()
 	settings.Algorithms = []string{"moma", "optcmdp-bonus", "dope"}
 	settings.Episodes, settings.Seeds = 200, 2
-	q, err := query.New(context.Background(), p, query.Options{})
+	q, err := query.New(context.Background(), p, query.CompileOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	c, err := contest.New(context.Background(), q, settings, contest.Options{})
+	c, err := contest.New(context.Background(), q, settings, contest.PrepareOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func ExampleLog() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func ExampleLog() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	q, err = query.New(ctx, uncertain, query.Options{})
+	q, err = query.New(ctx, uncertain, query.CompileOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func ExampleLog() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := robust.Solve(ctx, set, q.Task, robust.Options{})
+	r, err := robust.Solve(ctx, set, q.Task, robust.SolveOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

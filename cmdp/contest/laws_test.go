@@ -160,7 +160,7 @@ func TestReturnsThatChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := New(t.Context(), compiled(t, p), settings, Options{})
+		c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestFindingsAreKept(t *testing.T) {
 	p := parsed(t, "name: two\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [gain, cost]\ngoal: {maximize: gain}\nconstraints: "+
 		"[{return: cost, at_most: 1}]\ntransitions:\n  - {state: 0, action: go, next: {0: 1}, returns: [1, 1]}\n  - {state: "+
 		"0, action: rest, next: {0: 1}}\n")
-	c, err := New(t.Context(), compiled(t, p), settings, Options{Unmeasured: true})
+	c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{Unmeasured: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestFindingsAreKept(t *testing.T) {
 }
 
 // brief is a contest of learners for a few episodes on a problem of two rooms, with changed settings.
-func brief(t *testing.T, opts Options, change func(*Settings)) *Contest {
+func brief(t *testing.T, opts PrepareOptions, change func(*Settings)) *Contest {
 	t.Helper()
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 20, 2
@@ -235,7 +235,7 @@ func TestRecordsAreResults(t *testing.T) {
 		var whole *RunResult
 		for _, episodes := range []int{20, 1, 7, 13} {
 			told := cmdp.Confidence{Episodes: 20, Failure: 0.05}
-			c := brief(t, Options{Unmeasured: !measured, Records: []int{1, 7, 13},
+			c := brief(t, PrepareOptions{Unmeasured: !measured, Records: []int{1, 7, 13},
 				Configure: func(cfg *baseline.Config) { cfg.Confidence = told }},
 				func(s *Settings) { s.Episodes, s.Expected = episodes, !measured })
 			if err := Play(t.Context(), c.Trials(), PlayOptions{}); err != nil {
@@ -274,7 +274,7 @@ func TestRecordsAreResults(t *testing.T) {
 func TestFoldersKeepResults(t *testing.T) {
 	folder := &Folder{Path: t.TempDir()}
 	enter := func(print string, change func(*Settings)) (*Contest, []*Trial) {
-		c := brief(t, Options{}, func(s *Settings) { s.Seeds = 4; change(s) })
+		c := brief(t, PrepareOptions{}, func(s *Settings) { s.Seeds = 4; change(s) })
 		c.Fingerprint += print
 		if err := folder.Add(c, "rooms"); err != nil {
 			t.Fatal(err)
@@ -310,7 +310,7 @@ func TestFoldersKeepResults(t *testing.T) {
 // TestSettingsReachLearners: learners are told what the settings say, and who takes part is what they say too.
 func TestSettingsReachLearners(t *testing.T) {
 	var cfg baseline.Config
-	tell := Options{Unmeasured: true, Learner: func(c baseline.Config) (cmdp.Learner, error) {
+	tell := PrepareOptions{Unmeasured: true, Learner: func(c baseline.Config) (cmdp.Learner, error) {
 		cfg = c
 		return baseline.New("moma", c)
 	}}
@@ -383,8 +383,8 @@ func TestToldAndUnfit(t *testing.T) {
 				known, told)
 		}
 	}
-	fit := brief(t, Options{}, func(s *Settings) { s.Algorithms = []string{Fitting} })
-	all := brief(t, Options{}, func(s *Settings) { s.Algorithms = []string{"all"} })
+	fit := brief(t, PrepareOptions{}, func(s *Settings) { s.Algorithms = []string{Fitting} })
+	all := brief(t, PrepareOptions{}, func(s *Settings) { s.Algorithms = []string{"all"} })
 	refused, playing := 0, 0
 	for _, a := range baseline.Algorithms() {
 		if !a.NoEpisodes {
@@ -490,7 +490,7 @@ func TestUnitsOfKnowledge(t *testing.T) {
 // TestPenalties: the weight of the distance to a target is that of the rule: of a ball with the radius that is given,
 // of the exact multiplier, or a number.
 func TestPenalties(t *testing.T) {
-	c := brief(t, Options{}, func(*Settings) {})
+	c := brief(t, PrepareOptions{}, func(*Settings) {})
 	ball, err := cmdp.SlaterPenalty(c.shape, c.Task.Cost, 0.25)
 	if err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func tabulate(sh *cmdp.Shape, distribution func(dst []float64, h, s int)) (*cmdp
 // Mixture returns a policy that does in each state at each step what the run did there so far, in
 // the same shares. Up to chance it has the returns of the mixture of all policies played, of which
 // one is drawn at the start of an episode; these are what guarantees on mean returns are
-// about. otherwise says what to do where the run never came. The contest must have [Options.Mixture].
+// about. otherwise says what to do where the run never came. The contest must have [PrepareOptions.Mixture].
 func (r *Run) Mixture(otherwise cmdp.Policy) (*cmdp.Randomized, error) {
 	if r.actions == nil {
 		return nil, errors.New("contest: a mixture of a run whose actions were not counted")

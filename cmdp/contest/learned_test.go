@@ -112,7 +112,7 @@ func TestBestEstimate(t *testing.T) {
 						returns, "double"
 					var w *witness
 					c, err := New(t.Context(), compiled(t, p), s,
-						Options{Unmeasured: true, Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
+						PrepareOptions{Unmeasured: true, Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
 							l, err := baseline.New(map[string]string{"moma": "moma-double",
 								"posterior": "posterior"}[learner], cfg)
 							w = &witness{l, map[[4]int]float64{}, map[[3]int]*[]float64{}, map[[2]int]map[int]bool{},
@@ -158,7 +158,7 @@ func TestMixture(t *testing.T) {
 	}
 	s := Defaults()
 	s.Algorithms, s.Episodes, s.Seeds, s.Pool = []string{"posterior"}, 300, 1, true
-	c, err := New(t.Context(), compiled(t, p), s, Options{Unmeasured: true, Mixture: true})
+	c, err := New(t.Context(), compiled(t, p), s, PrepareOptions{Unmeasured: true, Mixture: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,12 +55,12 @@ func toyContest(t *testing.T, p *problem.Problem, seeds, last int, closed *atomi
 	t.Helper()
 	settings := contest.Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds, settings.Returns = []string{"moma"}, 20, seeds, "unknown"
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := contest.New(t.Context(), q, settings,
-		contest.Options{Unmeasured: true, Simulator: func() (cmdp.Environment, error) {
+		contest.PrepareOptions{Unmeasured: true, Simulator: func() (cmdp.Environment, error) {
 			return &toy{shape: p.Simulated, last: last, closed: closed}, nil
 		}})
 	if err != nil {

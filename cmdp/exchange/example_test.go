@@ -39,7 +39,7 @@ state 1 [0] home
 		log.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := umb.Write(&file, m, umb.Options{}); err != nil {
+	if err := umb.Write(&file, m, umb.WriteOptions{}); err != nil {
 		log.Fatal(err)
 	}
 	in := bytes.NewReader(file.Bytes())

@@ -15,8 +15,8 @@ type Sink interface {
 	Choice(action int, next []int32, probability, rewards []float64) error
 }
 
-// Options say how a program is explored. The zero value has no limits.
-type Options struct {
+// ExploreOptions say how a program is explored. The zero value has no limits.
+type ExploreOptions struct {
 	// Threads is how many states are looked at together; 0 is one for each processor. What is
 	// found, and in which order, does not depend on it.
 	Threads int
@@ -46,7 +46,7 @@ const batchStates = 128
 // Explore finds the reachable states of a program, breadth first from the initial states in their
 // order, and hands them to the sink. Errors of the model are [Error]s that name the place in the
 // program and the state; the first one in the order of states is returned.
-func Explore(ctx context.Context, p *Program, sink Sink, o Options) (*Explored, error) {
+func Explore(ctx context.Context, p *Program, sink Sink, o ExploreOptions) (*Explored, error) {
 	var m *machine
 	if err := Try(p.File, func() { m = compileProgram(p) }); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func Explore(ctx context.Context, p *Program, sink Sink, o Options) (*Explored, 
 type exploration struct {
 	*machine
 	sink     Sink
-	options  Options
+	options  ExploreOptions
 	result   *Explored
 	handed   int // states that belong to a batch
 	explored int

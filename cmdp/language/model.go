@@ -12,7 +12,7 @@ import (
 // at rest, without choices; only where such a state has a reward it gets a loop that earns it, and the
 // label [exchange.Deadlock], as PRISM gives all of them. A model with several initial states has none,
 // because their distribution is not known; see Program.InitialAt.
-func (p *Program) Model(ctx context.Context, o Options) (*exchange.Model, error) {
+func (p *Program) Model(ctx context.Context, o ExploreOptions) (*exchange.Model, error) {
 	m := exchange.Empty([...]int{Process: 1, Chain: 0, Game: 2}[p.Kind])
 	m.PlayerNames = p.Players
 	s := &modelSink{m: m, actions: &exchange.Actions{Names: p.Actions}}

@@ -115,7 +115,7 @@ func TestConstants(t *testing.T) {
 		steps int
 	}{{nil, 0.25, 4}, {map[string]string{"p": "1/2"}, 0.5, 4},
 		{map[string]string{"steps": "2*2+1", "fail": "p/2"}, 0.25, 5}} {
-		p, err := ReadFrom(strings.NewReader(letText), "let.yaml", Options{Set: set.given})
+		p, err := ReadFrom(strings.NewReader(letText), "let.yaml", ReadOptions{Set: set.given})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestConstants(t *testing.T) {
 		{map[string]string{"steps": "p"},
 			"let.yaml:4:10: horizon: got steps, which is 0.25: want a whole number from 1 to 10000000"},
 	} {
-		if _, err := ReadFrom(strings.NewReader(letText), "let.yaml", Options{Set: c.set}); err == nil ||
+		if _, err := ReadFrom(strings.NewReader(letText), "let.yaml", ReadOptions{Set: c.set}); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v: want %s", c.set, err, c.want)
 		}

@@ -69,7 +69,7 @@ func TestProperties(t *testing.T) {
 		{`Pmax=? ["init" U x=1]`, "", 1},
 		{`R{"fuel"}max=? [S]`, "", 0},
 	} {
-		opts := problem.Options{Constants: map[string]string{"N": "2"},
+		opts := problem.ReadOptions{Constants: map[string]string{"N": "2"},
 			Property: &problem.Property{File: "p.props", Text: c.property, Name: c.name}}
 		if strings.HasPrefix(c.property, "const int k") {
 			opts.Constants["k"] = "2"
@@ -79,7 +79,7 @@ func TestProperties(t *testing.T) {
 			t.Errorf("%s: %v", c.property, err)
 			continue
 		}
-		q, err := query.New(context.Background(), p, query.Options{})
+		q, err := query.New(context.Background(), p, query.CompileOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", c.property, err)
 			continue
@@ -134,7 +134,7 @@ func TestRefusedProperties(t *testing.T) {
 		{`const int k; Pmax=? [F x=k]`, "p.props:1:11: constant k has no value"},
 		{`Rmax=? [C<=0]`, "p.props:1:1: the total of 0 steps, which is 0: want a bound of 1 or more"},
 	} {
-		_, err := problem.ReadWith(path, problem.Options{Constants: map[string]string{"N": "2"},
+		_, err := problem.ReadWith(path, problem.ReadOptions{Constants: map[string]string{"N": "2"},
 			Property: &problem.Property{File: "p.props", Text: c.property}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.property, err, c.want)
@@ -158,7 +158,7 @@ func TestClockProperties(t *testing.T) {
 		`Pmax=? [F s=1 & x>=4]`:    "a clock that counts to 3, as far as the model looks at it, is compared with 4",
 		`Pmax=? [F x>=s & s>=x+x]`: "depends on a clock",
 	} {
-		_, err := problem.ReadWith(path, problem.Options{Property: &problem.Property{File: "p.props", Text: property}})
+		_, err := problem.ReadWith(path, problem.ReadOptions{Property: &problem.Property{File: "p.props", Text: property}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %s", property, err, want)
 		}
@@ -186,13 +186,13 @@ func TestJANIProperties(t *testing.T) {
 		{"brp-pta.jani.gz", "Emax", map[string]string{"N": "16", "MAX": "2", "TD": "1", "TIME_BOUND": "64"},
 			33.473156451738696},
 	} {
-		opts := problem.Options{Constants: c.constants,
+		opts := problem.ReadOptions{Constants: c.constants,
 			Property: &problem.Property{File: "--property", Text: c.property}}
 		p, err := problem.ReadWith("../language/jani/testdata/"+c.file, opts)
 		if err != nil {
 			t.Fatalf("%s: %v", c.property, err)
 		}
-		q, err := query.New(context.Background(), p, query.Options{})
+		q, err := query.New(context.Background(), p, query.CompileOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.property, err)
 		}
@@ -204,7 +204,7 @@ func TestJANIProperties(t *testing.T) {
 			t.Errorf("%s: %v %.9g, want %.9g", c.property, r.Status, got, c.want)
 		}
 	}
-	opts := problem.Options{Property: &problem.Property{File: "../language/jani/testdata/csma.2-2.jani.gz",
+	opts := problem.ReadOptions{Property: &problem.Property{File: "../language/jani/testdata/csma.2-2.jani.gz",
 		Name: "none"}}
 	text, err := problem.ReadText(opts.Property.File)
 	if err != nil {
@@ -266,7 +266,7 @@ func TestGameProperties(t *testing.T) {
 		{`multi(<<one>> R{"r"}<=4 [C<=4], <<two>> R{"r"}max=? [C<=4])`, 0, "formulas of both players"},
 	} {
 		p, err := problem.ReadWith(path,
-			problem.Options{Property: &problem.Property{File: "p.props", Text: c.property}})
+			problem.ReadOptions{Property: &problem.Property{File: "p.props", Text: c.property}})
 		if c.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), c.wrong) {
 				t.Errorf("%s: %v, want %s", c.property, err, c.wrong)
@@ -277,7 +277,7 @@ func TestGameProperties(t *testing.T) {
 			t.Errorf("%s: %v", c.property, err)
 			continue
 		}
-		q, err := query.New(context.Background(), p, query.Options{})
+		q, err := query.New(context.Background(), p, query.CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

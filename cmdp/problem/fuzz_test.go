@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	addFiles(f, "testdata/good/*.yaml")
 	addFiles(f, "testdata/good/*.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parse("fuzz.yaml", string(data), nil, small, Options{})
+		p, err := parse("fuzz.yaml", string(data), nil, small, ReadOptions{})
 		judged(t, p, err)
 	})
 }
@@ -60,7 +60,7 @@ const sidecarHead = "format: cmdp/1\nhorizon: 3\nstates: [a, b, 2]\nstart: a\nre
 func fuzzSidecar(f *testing.F, ending string) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		files := fstest.MapFS{"rows." + ending: {Data: data}}
-		p, err := parse("fuzz.yaml", sidecarHead+ending+"}\n", files, small, Options{})
+		p, err := parse("fuzz.yaml", sidecarHead+ending+"}\n", files, small, ReadOptions{})
 		judged(t, p, err)
 	})
 }

@@ -17,7 +17,7 @@ type header struct {
 	spec    cmdp.ModelSpec
 	states  int // 0 if not known, because of an error
 	names   stateIndex
-	options Options
+	options ReadOptions
 	game    bool     // a row names an action of the opponent
 	given   []string // the returns that rows give: all that are not derived
 	// returns finds names in p.Returns, rowReturns in given.

@@ -77,8 +77,9 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 }
 
 // languageOptions says how a model in a language is read.
-func (h *header) languageOptions(file string, transitions *node) formats.Options {
-	o := formats.Options{Path: beside(h.file, file), Constants: make(map[string]string), Context: h.options.Context,
+func (h *header) languageOptions(file string, transitions *node) formats.LanguageOptions {
+	o := formats.LanguageOptions{Path: beside(h.file, file), Constants: make(map[string]string),
+		Context:  h.options.Context,
 		AnyStart: true}
 	o.Explore.States = h.limits.states
 	o.Explore.Transitions = h.limits.stored / 2

@@ -40,7 +40,7 @@ func save(t *testing.T, name string, m *exchange.Model) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}
 	create := func(name string) (io.WriteCloser, error) { return &memory{files: files, name: name}, nil }
-	if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+	if err := formats.Write(create, name, m, umb.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return files
@@ -344,7 +344,7 @@ func parsed(t *testing.T, text string, files fs.FS) *problem.Problem {
 
 func solve(t *testing.T, p *problem.Problem) *exact.Result {
 	t.Helper()
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestLanguageModel(t *testing.T) {
 		if p.Model.States() != 272 || p.StateName(0) != "counter=6,pc1=0,coin1=0,pc2=0,coin2=0" || len(p.Labels) != 4 {
 			t.Error(p.Model.States(), p.StateName(0), p.Labels)
 		}
-		q, err := query.New(context.Background(), p, query.Options{})
+		q, err := query.New(context.Background(), p, query.CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ rewards "none" false : 1; endrewards
 func TestLanguageDeadlocks(t *testing.T) {
 	files := fstest.MapFS{"small.prism": {Data: []byte(small)}}
 	m, err := formats.Read(files, "small.prism",
-		formats.Options{Constants: map[string]string{"N": "3", "flag": "true"}})
+		formats.LanguageOptions{Constants: map[string]string{"N": "3", "flag": "true"}})
 	if err != nil {
 		t.Fatal(err)
 	}

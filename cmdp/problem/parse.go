@@ -22,10 +22,10 @@ import (
 // transitions that it may name, which is looked for relative to it. What is
 // wrong with the files is returned as [Errors], everything at once. It takes time
 // and memory proportional to the size of the files.
-func Read(path string) (*Problem, error) { return ReadWith(path, Options{}) }
+func Read(path string) (*Problem, error) { return ReadWith(path, ReadOptions{}) }
 
-// Options say how a problem is read.
-type Options struct {
+// ReadOptions say how a problem is read.
+type ReadOptions struct {
 	// Progress, if not nil, is called now and then with the part of the rows, or of a file of
 	// another tool, that has been read, from 0 to 1.
 	Progress func(part float64)
@@ -52,7 +52,7 @@ type Options struct {
 }
 
 // ReadWith is [Read] with options.
-func ReadWith(path string, opts Options) (*Problem, error) {
+func ReadWith(path string, opts ReadOptions) (*Problem, error) {
 	if formats.IsLanguage(path) {
 		return readLanguage(path, opts)
 	}
@@ -67,7 +67,7 @@ func ReadWith(path string, opts Options) (*Problem, error) {
 
 // readLanguage reads a model in a language as a problem: all of its rewards, as totals, are returns, unless a property
 // is asked.
-func readLanguage(path string, opts Options) (*Problem, error) {
+func readLanguage(path string, opts ReadOptions) (*Problem, error) {
 	text := string(appendName(append([]byte(nil), "{format: cmdp/1, discount: 1, transitions: {file: "...),
 		filepath.Base(path))) + "}}"
 	var tradeOff []string
@@ -88,7 +88,7 @@ func readLanguage(path string, opts Options) (*Problem, error) {
 
 // Ask returns the problem file that asks opts.Property about the model in a language at the given path, and that refers
 // to the model by a name.
-func Ask(path, name string, opts Options) ([]byte, error) {
+func Ask(path, name string, opts ReadOptions) ([]byte, error) {
 	if opts.Property == nil {
 		return nil, fmt.Errorf("problem: %s: no property to ask", path)
 	}
@@ -97,7 +97,7 @@ func Ask(path, name string, opts Options) ([]byte, error) {
 	return []byte(text), err
 }
 
-func askedText(path, name string, opts Options) (text string, tradeOff []string, err error) {
+func askedText(path, name string, opts ReadOptions) (text string, tradeOff []string, err error) {
 	model, err := ReadText(path)
 	if err != nil {
 		return "", nil, err
@@ -125,7 +125,7 @@ func ReadText(path string) ([]byte, error) {
 
 // ReadFrom reads a problem from a stream. Path is the file's name in errors; a file of
 // transitions is looked for beside it.
-func ReadFrom(in io.Reader, path string, opts Options) (*Problem, error) {
+func ReadFrom(in io.Reader, path string, opts ReadOptions) (*Problem, error) {
 	if in == nil {
 		return nil, fmt.Errorf("problem: %s: no stream to read", path)
 	}
@@ -143,7 +143,7 @@ func ReadFrom(in io.Reader, path string, opts Options) (*Problem, error) {
 	return parse(path, text.String(), folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
 }
 
-func (o *Options) opened(path string) {
+func (o *ReadOptions) opened(path string) {
 	if o.Opened != nil {
 		o.Opened(path)
 	}
@@ -166,7 +166,7 @@ func tooLarge(name string, err error) error {
 // A folder opens files relative to itself, and others if that is allowed.
 type folder struct {
 	path string
-	opts Options
+	opts ReadOptions
 }
 
 var errOutside = errors.New("it is outside of the problem's folder: move it there, or allow it with --outside")
@@ -196,7 +196,7 @@ func (f folder) Open(name string) (fs.File, error) {
 // the file of transitions that the problem may name, and may be nil. What is
 // wrong is returned as [Errors], everything at once.
 func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
-	return parse(name, string(data), files, limits{maxStates, maxHorizon, maxStored}, Options{})
+	return parse(name, string(data), files, limits{maxStates, maxHorizon, maxStored}, ReadOptions{})
 }
 
 // parse reads in stages. Text becomes nodes with positions (node.go); nodes are decoded by the
@@ -204,7 +204,7 @@ func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
 // be filled from a file of their own (sidecar.go); the table becomes kernels, and goal and target
 // are built and judged (judge.go). Errors of all stages are collected; only building the model
 // needs the stages before it to be free of them.
-func parse(name, text string, files fs.FS, lim limits, opts Options) (*Problem, error) {
+func parse(name, text string, files fs.FS, lim limits, opts ReadOptions) (*Problem, error) {
 	h := &header{decoder: decoder{file: name}, limits: lim, p: new(Problem), options: opts}
 	p := h.parse(text, files)
 	if h.large != nil {

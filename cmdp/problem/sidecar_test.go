@@ -486,7 +486,7 @@ func TestProgress(t *testing.T) {
 		}
 		var parts []float64
 		if _, err := ReadWith(filepath.Join(folder, name),
-			Options{Progress: func(part float64) { parts = append(parts, part) }}); err != nil {
+			ReadOptions{Progress: func(part float64) { parts = append(parts, part) }}); err != nil {
 			t.Fatal(err)
 		}
 		if len(parts) < 3 || !slices.IsSorted(parts) || parts[0] <= 0 || parts[0] > 0.9 || parts[len(parts)-1] < 0.99 ||

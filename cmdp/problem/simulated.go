@@ -36,7 +36,7 @@ var modelKeys = []string{"states", "labels", "coordinates", "start", "return_to_
 // ReadSimulated reads a problem file that says what is wanted of a simulator: its name, the
 // horizon, or a discount or long-run means, goal, constraints and target. What is wrong is returned
 // as [Errors], everything at once. The problem has no model.
-func ReadSimulated(path string, sim *Simulation, opts Options) (*Problem, error) {
+func ReadSimulated(path string, sim *Simulation, opts ReadOptions) (*Problem, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %w", err)

@@ -40,7 +40,7 @@ func TestSimulatedTime(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		p, err := ReadSimulated(path, &Simulation{Returns: []string{"r"}, Horizon: x.own, Shape: shape}, Options{})
+		p, err := ReadSimulated(path, &Simulation{Returns: []string{"r"}, Horizon: x.own, Shape: shape}, ReadOptions{})
 		if x.want != "" {
 			if err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%q: %v: want %q", x.text, err, x.want)

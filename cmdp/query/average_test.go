@@ -38,7 +38,7 @@ func TestAverageProblem(t *testing.T) {
 	if !p.Model.Average() || p.Model.Horizon() != 0 {
 		t.Fatal("not a model of averages")
 	}
-	q, err := New(t.Context(), p, Options{})
+	q, err := New(t.Context(), p, CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestMixedProblem(t *testing.T) {
 			if err := problem.Write(&out, p); err != nil {
 				t.Fatal(err)
 			}
-			q, err := New(t.Context(), p, Options{})
+			q, err := New(t.Context(), p, CompileOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestCriterionErrors(t *testing.T) {
 	} {
 		p, err := problem.Parse("a.yaml", []byte(text), nil)
 		if err == nil {
-			_, err = New(t.Context(), p, Options{})
+			_, err = New(t.Context(), p, CompileOptions{})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)

@@ -326,7 +326,7 @@ func TestChangesAgainstMixtures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := New(t.Context(), p, Options{})
+		q, err := New(t.Context(), p, CompileOptions{})
 		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 			t.Fatal(err)
 		}

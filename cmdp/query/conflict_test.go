@@ -58,7 +58,7 @@ func impossible(t *testing.T, p *problem.Problem, some []int) bool {
 	for _, i := range some {
 		fewer.Constraints = append(fewer.Constraints, p.Constraints[i])
 	}
-	q, err := New(t.Context(), &fewer, Options{})
+	q, err := New(t.Context(), &fewer, CompileOptions{})
 	if err != nil {
 		return true // they contradict each other
 	}
@@ -81,7 +81,7 @@ func TestConflictAtNoThreshold(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		q, err := New(t.Context(), p, Options{})
+		q, err := New(t.Context(), p, CompileOptions{})
 		if err != nil || !impossible(t, p, all) {
 			continue
 		}
@@ -140,7 +140,7 @@ func TestNeededInConflicts(t *testing.T) {
 			p.Target = &problem.Set{Ball: &problem.Ball{Center: []float64{float64(rng.IntN(8)), float64(rng.IntN(8))},
 				Radius: 0.5}}
 		}
-		q, err := New(t.Context(), p, Options{})
+		q, err := New(t.Context(), p, CompileOptions{})
 		if err != nil {
 			continue
 		}

@@ -41,7 +41,7 @@ func TestPolicySourceRemembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ transitions:
   - {state: on, action: fast, next: {on: 1}, returns: {output: 3, noise: 1}}
 `), nil)
 	check(err)
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	check(err)
 	r, err := q.Solve(ctx, exact.Options{})
 	check(err)
@@ -84,7 +84,7 @@ transitions:
 	if err != nil {
 		log.Fatal(err)
 	}
-	q, err := query.New(ctx, p, query.Options{})
+	q, err := query.New(ctx, p, query.CompileOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -92,7 +92,7 @@ transitions:
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := robust.Solve(ctx, set, q.Task, robust.Options{})
+	r, err := robust.Solve(ctx, set, q.Task, robust.SolveOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,13 +29,15 @@ type Fleet struct {
 func stepped(name string, h int) string { return fmt.Sprintf("%s at step %d", name, h+1) }
 
 // compileFleet compiles a problem of many agents.
-func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
+func compileFleet(
+	ctx context.Context, p *problem.Problem, opts CompileOptions, declared int,
+) (*compiled, *unfolding, error) {
 	f := &Fleet{Fleet: &fleet.Fleet{Returns: p.Returns, EachStep: stepwise(p)}}
 	wishes := wishesOf(p, opts.larger)
 	for i, m := range p.Fleet {
 		agent := *m.Agent
-		of := Options{Resolution: opts.Resolution, Workers: opts.Workers, Bytes: opts.Bytes, Generate: neverGenerate,
-			relaxed: opts.relaxed, larger: make(map[string]bool)}
+		of := CompileOptions{Resolution: opts.Resolution, Workers: opts.Workers, Bytes: opts.Bytes,
+			Generate: neverGenerate, relaxed: opts.relaxed, larger: make(map[string]bool)}
 		for j, k := range m.Returns {
 			if k >= 0 { // else it is none of the fleet's
 				of.larger[agent.Returns[j]] = wishes[k].large
@@ -158,7 +160,7 @@ func stepwise(p *problem.Problem) []int {
 }
 
 // servesFleet unfolds another problem of the fleet, and reports whether the coordinates tell all that it needs.
-func (c *compiled) servesFleet(p *problem.Problem, opts Options) (u *unfolding, ok bool, err error) {
+func (c *compiled) servesFleet(p *problem.Problem, opts CompileOptions) (u *unfolding, ok bool, err error) {
 	same := len(p.Fleet) == len(c.of.Fleet) && &p.Fleet[0] == &c.of.Fleet[0] && slices.Equal(p.Returns, c.of.Returns)
 	for _, i := range stepwise(p) {
 		same = same && slices.Contains(c.fleet.EachStep, i)
@@ -172,7 +174,7 @@ func (c *compiled) servesFleet(p *problem.Problem, opts Options) (u *unfolding, 
 }
 
 // unfoldFleet turns constraints into limits, those at single steps into one for each of them.
-func unfoldFleet(p *problem.Problem, opts Options, c *compiled) (*unfolding, error) {
+func unfoldFleet(p *problem.Problem, opts CompileOptions, c *compiled) (*unfolding, error) {
 	u := &unfolding{p: p, opts: opts, known: c}
 	for i := range p.Constraints {
 		x := &p.Constraints[i]

@@ -22,7 +22,7 @@ func readFleet(t *testing.T, path string) *query.Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ transitions:
 			}
 			var results [2]*exact.Result
 			for i, p := range []*problem.Problem{alone, fleet} {
-				q, err := query.New(t.Context(), p, query.Options{})
+				q, err := query.New(t.Context(), p, query.CompileOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,7 +176,7 @@ fleet:
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := query.New(t.Context(), p, query.Options{})
+	q, err := query.New(t.Context(), p, query.CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestFleetRefusals(t *testing.T) {
 	always := *p
 	always.Constraints = append([]problem.Constraint{}, p.Constraints...)
 	always.Constraints[0].Always = true
-	if _, err := query.New(t.Context(), &always, query.Options{}); err == nil ||
+	if _, err := query.New(t.Context(), &always, query.CompileOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "constraints[0]") {
 		t.Errorf("always: %v", err)
 	}
@@ -233,7 +233,7 @@ transitions:
 				if err != nil {
 					t.Fatal(err)
 				}
-				q, err := query.New(t.Context(), p, query.Options{Resolution: resolution})
+				q, err := query.New(t.Context(), p, query.CompileOptions{Resolution: resolution})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -261,7 +261,7 @@ func TestSafeFleetInAMirror(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := query.New(t.Context(), p, query.Options{})
+		q, err := query.New(t.Context(), p, query.CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -200,7 +200,7 @@ func TestFrontsOfPlays(t *testing.T) {
 
 		worst, err := New(t.Context(), mustParse(t, fmt.Sprintf(walk,
 			"{gain: {}, much: {exceeds: {return: gain, limit: 4}}}",
-			fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: 0.25}]", least/2))), Options{})
+			fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: 0.25}]", least/2))), CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func TestErrorMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = New(t.Context(), p, Options{})
+			_, err = New(t.Context(), p, CompileOptions{})
 			var es problem.Errors
 			if !errors.As(err, &es) {
 				t.Fatalf("got %v: want problem.Errors", err)

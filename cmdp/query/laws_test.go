@@ -159,7 +159,7 @@ func TestChangedIsFresh(t *testing.T) {
 			texts = append(texts, l.String())
 		}
 		p := fleet
-		opts := Options{Resolution: []float64{0, 1.5}[trial%2]}
+		opts := CompileOptions{Resolution: []float64{0, 1.5}[trial%2]}
 		if trial%10 > 0 {
 			p = mustParse(t, fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}, "+
 				"soon: {reach: 0, within: {return: gain, at_most: 2}}}", "constraints: ["+strings.Join(texts, ", ")+"]"))
@@ -358,11 +358,11 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		if first != second {
 			t.Errorf("trial %d:\n%s\nin another order:\n%s\n%s", trial, first, second, text)
 		}
-		q, err := New(t.Context(), mustParse(t, text), Options{})
+		q, err := New(t.Context(), mustParse(t, text), CompileOptions{})
 		if err != nil {
 			continue
 		}
-		own, r := planned(t, q.Ordinary(q.Model), Options{})
+		own, r := planned(t, q.Ordinary(q.Model), CompileOptions{})
 		want := solved(t, q)
 		seen[fmt.Sprint(want.Status, q.Remembers())]++
 		if r.Status != want.Status || len(own.Limits) != len(q.Task.Constraints) ||
@@ -380,7 +380,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 // the box and a trade-off.
 func ordered(t *testing.T, text string) string {
 	t.Helper()
-	q, err := New(t.Context(), mustParse(t, text), Options{})
+	q, err := New(t.Context(), mustParse(t, text), CompileOptions{})
 	if err != nil {
 		return said(t, q, err)
 	}

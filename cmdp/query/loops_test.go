@@ -21,11 +21,11 @@ func loopProblem(t *testing.T, here, there, stay, limits string) *Query {
 		{"state":%[1]q,"action":%[3]q,"next":{%[1]q:1}},
 		{"state":%[2]q,"action":"back","next":{%[1]q:1}}],
 		"goal":{"maximize":"pay"},"constraints":[%[4]s]}`, here, there, stay, limits)
-	p, err := problem.ReadFrom(strings.NewReader(text), "loop", problem.Options{})
+	p, err := problem.ReadFrom(strings.NewReader(text), "loop", problem.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := New(t.Context(), p, Options{})
+	q, err := New(t.Context(), p, CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func parsed(t *testing.T, text string) *Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := New(t.Context(), p, Options{})
+	q, err := New(t.Context(), p, CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ transitions:
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := New(t.Context(), p, Options{Resolution: 0.5})
+		q, err := New(t.Context(), p, CompileOptions{Resolution: 0.5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ returns: {p: {exceeds: {return: fuel, limit: 4.2}}, fuel: {}}
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := New(t.Context(), p, Options{Resolution: 0.5})
+		q, err := New(t.Context(), p, CompileOptions{Resolution: 0.5})
 		if err != nil {
 			t.Fatal(err)
 		}

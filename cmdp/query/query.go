@@ -38,12 +38,12 @@ type Query struct {
 
 	compiled  *compiled
 	family    *family
-	options   Options
+	options   CompileOptions
 	elsewhere *bounds // at all thresholds of the worst episodes, nil where these are not known to be the best
 }
 
-// Options say how the course of episodes is remembered.
-type Options struct {
+// CompileOptions say how the course of episodes is remembered.
+type CompileOptions struct {
 	// Resolution is the grid for the total of a return. The total is rounded to it,
 	// down and up, unless the values of the return are multiples of something as large.
 	// 0 rounds nothing.
@@ -67,7 +67,7 @@ type Options struct {
 // target set, or in a game a limit, does not meet the box of possible returns; the query that is returned with it
 // has no target and says which limits there are. What is wrong with a problem that was read from a file is
 // returned as [problem.Errors], with lines.
-func New(ctx context.Context, p *problem.Problem, opts Options) (*Query, error) {
+func New(ctx context.Context, p *problem.Problem, opts CompileOptions) (*Query, error) {
 	if p == nil || p.Model == nil && p.Simulated == nil && p.Fleet == nil {
 		return nil, errors.New("query: want a problem with a model, a fleet or a simulator")
 	}
@@ -102,7 +102,7 @@ type compiled struct {
 // A family has the compiled problems of queries that come from one another. It is safe for concurrent use.
 type family struct {
 	declared int // how many returns cost and target of the first problem are about
-	opts     Options
+	opts     CompileOptions
 
 	mu     sync.Mutex
 	free   *family // of the questions with totals rounded to the other side, see Query.certify
@@ -134,7 +134,7 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 }
 
 // modelFor returns a model that tells all that the limits of a problem need, and its unfolding.
-func (f *family) modelFor(ctx context.Context, p *problem.Problem, opts Options) (*compiled, *unfolding, error) {
+func (f *family) modelFor(ctx context.Context, p *problem.Problem, opts CompileOptions) (*compiled, *unfolding, error) {
 	f.mu.Lock()
 	kept := slices.Clone(f.kept)
 	f.mu.Unlock()
@@ -181,7 +181,7 @@ func (c *compiled) transitions() int {
 }
 
 // compile builds the model of a problem. declared is how many of its returns cost and target are about.
-func compile(_ context.Context, p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
+func compile(_ context.Context, p *problem.Problem, opts CompileOptions, declared int) (*compiled, *unfolding, error) {
 	u, err := unfold(p, opts, nil, opts.Soft)
 	if err != nil {
 		return nil, nil, err
@@ -231,7 +231,7 @@ func enforced(limits []*Limit) string {
 }
 
 // serves unfolds another problem, and reports whether the model tells all that it needs.
-func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bool, err error) {
+func (c *compiled) serves(p *problem.Problem, opts CompileOptions) (u *unfolding, ok bool, err error) {
 	if c.fleet != nil {
 		return c.servesFleet(p, opts)
 	}
@@ -252,7 +252,7 @@ func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bo
 }
 
 // covers reports whether a model that was built for have answers want too. Both have to enforce the same.
-func covers(have, want []wanted, opts Options) bool {
+func covers(have, want []wanted, opts CompileOptions) bool {
 	in := func(list []wanted, w wanted) bool {
 		return slices.ContainsFunc(list, func(x wanted) bool {
 			return x.of == w.of && x.limit == w.limit && x.name == w.name &&
@@ -365,7 +365,7 @@ func TaskOf(ctx context.Context, p *problem.Problem) (cmdp.Task, error) {
 	if p != nil && p.Episodic() {
 		return cmdp.Task{}, errors.New("query: the problem needs memory: want New, which also has the model with it")
 	}
-	q, err := New(ctx, p, Options{})
+	q, err := New(ctx, p, CompileOptions{})
 	if err != nil {
 		return cmdp.Task{}, err
 	}

@@ -15,10 +15,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Rounded reports whether totals of episodes are rounded, see [Options]. A policy that keeps the limits then keeps the
-// exact ones too. The opposite does not hold: what is true of all policies of the rounded problem need not be true of
-// all policies of the exact one. [Query.Solve], [Query.SolveFleet] and [Query.Front] take care of that, other answers
-// are about the rounded problem.
+// Rounded reports whether totals of episodes are rounded, see [CompileOptions]. A policy that keeps the limits then
+// keeps the exact ones too. The opposite does not hold: what is true of all policies of the rounded problem need not
+// be true of all policies of the exact one. [Query.Solve], [Query.SolveFleet] and [Query.Front] take care of that,
+// other answers are about the rounded problem.
 func (q *Query) Rounded() bool { return q.compiled.inexact }
 
 // towards returns the query with totals of the returns that are traded off rounded to the side that is safe for them.

@@ -21,8 +21,8 @@ func TestRoundedTotalsClaimNoMore(t *testing.T) {
 	seen := make(map[string]int)
 	for trial := range 150 {
 		p := mustParse(t, drawRounded(rng))
-		exactly, truth := planned(t, p, Options{})
-		q, r := planned(t, p, Options{Resolution: []float64{1, 0.3}[trial%2]})
+		exactly, truth := planned(t, p, CompileOptions{})
+		q, r := planned(t, p, CompileOptions{Resolution: []float64{1, 0.3}[trial%2]})
 		if !q.Rounded() {
 			t.Fatal("nothing is rounded")
 		}
@@ -61,8 +61,8 @@ func TestRoundedFrontsClaimNoMore(t *testing.T) {
 		p := mustParse(t, drawRounded(rng))
 		over := []Objective{{Return: "gain", Maximize: rng.IntN(2) == 0},
 			{Return: []string{"much", "soon", "over"}[trial%3], Maximize: rng.IntN(2) == 0}}
-		truth := curved(t, p, over, Options{})
-		found := curved(t, p, over, Options{Resolution: []float64{1, 0.3}[trial%2]})
+		truth := curved(t, p, over, CompileOptions{})
+		found := curved(t, p, over, CompileOptions{Resolution: []float64{1, 0.3}[trial%2]})
 		seen[found.Status]++
 		switch {
 		case found.Status == exact.Infeasible && truth.Status != exact.Infeasible:
@@ -100,8 +100,8 @@ func TestRoundedFleetsClaimNoMore(t *testing.T) {
 			strings.ReplaceAll(drawRows(rng, false), ": -", ": "))
 		p := mustParse(t, "format: cmdp/1\nhorizon: 3\nreturns: [gain, cost, much]\n"+wanted+
 			"fleet:\n  - name: one\n    count: 2\n    model:\n      "+strings.ReplaceAll(model, "\n", "\n      "))
-		_, truth := planned(t, p, Options{})
-		q, err := New(t.Context(), p, Options{Resolution: 0.3})
+		_, truth := planned(t, p, CompileOptions{})
+		q, err := New(t.Context(), p, CompileOptions{Resolution: 0.3})
 		if err != nil {
 			if !strings.Contains(err.Error(), "is rounded") {
 				t.Fatal(err)
@@ -131,7 +131,7 @@ func TestRoundedFleetsClaimNoMore(t *testing.T) {
 }
 
 // curved returns a curve.
-func curved(t *testing.T, p *problem.Problem, over []Objective, opts Options) *Front {
+func curved(t *testing.T, p *problem.Problem, over []Objective, opts CompileOptions) *Front {
 	t.Helper()
 	q, err := New(t.Context(), p, opts)
 	if err != nil && (q == nil || !q.Beyond()) {
@@ -165,7 +165,7 @@ func (f *Front) least(w [2]float64) float64 {
 }
 
 // planned returns the best query of a problem and its answer.
-func planned(t *testing.T, p *problem.Problem, opts Options) (*Query, *exact.Result) {
+func planned(t *testing.T, p *problem.Problem, opts CompileOptions) (*Query, *exact.Result) {
 	t.Helper()
 	q, err := New(t.Context(), p, opts)
 	if err != nil && (q == nil || !q.Beyond()) {
@@ -228,7 +228,7 @@ func TestRoundedAnswersHold(t *testing.T) {
 		text := fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}",
 			"constraints: ["+strings.Join(texts, ", ")+"]")
 		p := mustParse(t, strings.Replace(text, "maximize: gain", goal, 1))
-		q, err := New(t.Context(), p, Options{Resolution: []float64{1.5, 0.7}[trial/2%2]})
+		q, err := New(t.Context(), p, CompileOptions{Resolution: []float64{1.5, 0.7}[trial/2%2]})
 		if err == nil || errors.Is(err, geometry.ErrEmpty) && q.Beyond() {
 			q, err = q.Best(t.Context())
 		}

@@ -105,14 +105,14 @@ func TestEmptyTargets(t *testing.T) {
 	p := mustParse(t, taskHead)
 	three := 3.0
 	p.Constraints = []problem.Constraint{{Return: "cost", AtMost: &three}, {Return: "cost", AtLeast: new(3.5)}}
-	_, err := New(t.Context(), p, Options{})
+	_, err := New(t.Context(), p, CompileOptions{})
 	var member *problem.MemberError
 	if !errors.Is(err, geometry.ErrEmpty) || !errors.As(err, &member) || member.Path != "constraints[1]" {
 		t.Errorf("got %v: want an empty target, because of constraints[1]", err)
 	}
 	p.Constraints = p.Constraints[:1]
 	p.Target = &problem.Set{Point: []float64{0, 4}}
-	_, err = New(t.Context(), p, Options{})
+	_, err = New(t.Context(), p, CompileOptions{})
 	if !errors.Is(err, geometry.ErrEmpty) || !errors.As(err, &member) || member.Path != "target" {
 		t.Errorf("got %v: want an empty target", err)
 	}
@@ -128,7 +128,7 @@ func TestBoundsTooLarge(t *testing.T) {
 		}
 		p.Constraints = []problem.Constraint{{Return: "reward", AtLeast: new(-3.0)}, {Return: "cost"}}
 		*[]**float64{&p.Constraints[1].AtLeast, &p.Constraints[1].AtMost}[rng.IntN(2)] = &bound
-		_, err := New(t.Context(), p, Options{})
+		_, err := New(t.Context(), p, CompileOptions{})
 		var member *problem.MemberError
 		switch {
 		case math.Abs(bound) <= 1e100:
@@ -180,7 +180,7 @@ constraints: [{return: reward, at_most: -1}]
 		{{Return: "cost", AtLeast: new(6.0), AtMost: new(5.0)}, {Return: "reward", AtMost: new(1.0)}},
 	} {
 		p.Constraints = pair[:]
-		if _, err := New(t.Context(), p, Options{}); !errors.Is(err, geometry.ErrEmpty) {
+		if _, err := New(t.Context(), p, CompileOptions{}); !errors.Is(err, geometry.ErrEmpty) {
 			t.Errorf("%v: error %v: want a contradiction", pair, err)
 		}
 	}
@@ -210,7 +210,7 @@ func TestLimitsAgainstTheirIntervals(t *testing.T) {
 			}
 			p.Constraints = append(p.Constraints, c)
 		}
-		q, err := New(t.Context(), p, Options{})
+		q, err := New(t.Context(), p, CompileOptions{})
 		if least[0] > most[0] || least[1] > most[1] {
 			empty++
 			if !errors.Is(err, geometry.ErrEmpty) {
@@ -259,7 +259,7 @@ func TestBoxOfDiscountedReturns(t *testing.T) {
 // TestReturnsOutOfRange: returns that no set can be made of are named, with their place in the file.
 func TestReturnsOutOfRange(t *testing.T) {
 	p := mustParse(t, strings.Replace(taskHead, "[1, 2]", "[1, 1e100]", 1))
-	_, err := New(t.Context(), p, Options{})
+	_, err := New(t.Context(), p, CompileOptions{})
 	const want = "test.yaml:5:10: returns: return cost: its possible values go from 0 to 4e+100: want at most 1e+100"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v: want %s", err, want)
@@ -312,7 +312,7 @@ func TestBoxOfAbsorbedReturns(t *testing.T) {
 			}
 			least, most = min(least, v[0]), max(most, v[0])
 		}
-		q, err := New(t.Context(), &problem.Problem{Model: m, Returns: []string{"r"}}, Options{})
+		q, err := New(t.Context(), &problem.Problem{Model: m, Returns: []string{"r"}}, CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

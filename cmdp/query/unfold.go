@@ -15,7 +15,7 @@ import (
 // a product with monitors, and limits into bounds on them.
 type unfolding struct {
 	p          *problem.Problem
-	opts       Options
+	opts       CompileOptions
 	known      *compiled // an earlier one, whose totals are taken over, or nil
 	soft       bool      // what must hold in every episode becomes a probability that is to be 0
 	spec       monitor.Spec
@@ -45,7 +45,7 @@ type wanted struct {
 }
 
 // unfold turns what a problem asks about episodes into limits and what is wanted of totals.
-func unfold(p *problem.Problem, opts Options, known *compiled, soft bool) (*unfolding, error) {
+func unfold(p *problem.Problem, opts CompileOptions, known *compiled, soft bool) (*unfolding, error) {
 	u := &unfolding{p: p, opts: opts, known: known, soft: soft, coordinate: make(map[string]int),
 		totals: make(map[tail]func(float64) []float64)}
 	for i, name := range p.Given() {

@@ -388,7 +388,7 @@ func TestSolveEndless(t *testing.T) {
 				if i%4 >= 2 {
 					restore = noModels()
 				}
-				r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{})
+				r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
 				restore()
 				if err != nil {
 					t.Fatalf("case %d: %v", i, err)
@@ -673,7 +673,7 @@ func TestBudget(t *testing.T) {
 	}
 	c.wanted(t, b.Greatest[1], []float64{-1e6, -1e6}, []float64{1e6, 1e6})
 	solve := func(budget time.Duration) *robust.Result {
-		r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{Budget: budget})
+		r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{Budget: budget})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := robust.Solve(context.Background(), set, cmdp.Task{Cost: earn, Target: target, Box: box}, robust.Options{})
+	task := cmdp.Task{Cost: earn, Target: target, Box: box}
+	r, err := robust.Solve(context.Background(), set, task, robust.SolveOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestSolve(t *testing.T) {
 		if i%4 >= 2 {
 			restore = noModels()
 		}
-		r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{})
+		r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
 		restore()
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func TestWorkers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			results[k], err = robust.Solve(t.Context(), set, c.task, robust.Options{})
+			results[k], err = robust.Solve(t.Context(), set, c.task, robust.SolveOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

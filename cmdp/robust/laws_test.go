@@ -45,7 +45,7 @@ func TestWidthZero(t *testing.T) {
 		lower, upper := make([]float64, 2), make([]float64, 2)
 		c.model.Shape().ReturnToGo(lower, upper, 0)
 		c.wanted(t, v[1]+0.05*rng.NormFloat64(), lower, upper)
-		r, err := robust.Solve(t.Context(), set, c.task, robust.Options{})
+		r, err := robust.Solve(t.Context(), set, c.task, robust.SolveOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestWeakDuality(t *testing.T) {
 		weighted := c.task
 		weighted.Target, weighted.Constraints = nil, nil
 		weighted.Cost = linear(t, []float64{1, price}, lower, upper)
-		r, err := robust.Solve(t.Context(), c.set, weighted, robust.Options{})
+		r, err := robust.Solve(t.Context(), c.set, weighted, robust.SolveOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestSearchGainsGround(t *testing.T) {
 		var results []*robust.Result
 		for range 2 {
 			bound, objective := math.Inf(-1), math.Inf(1)
-			opts := robust.Options{Progress: func(_ int, b, o float64) {
+			opts := robust.SolveOptions{Progress: func(_ int, b, o float64) {
 				if b < bound || o > objective+1e-8 { // one policy may take the place of a draw that is as good
 					t.Errorf("case %d: bound %g, objective %g, after %g and %g", i, b, o, bound, objective)
 				}

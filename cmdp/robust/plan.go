@@ -31,7 +31,7 @@ var (
 // each, and Bound is the optimum of a single model, proved by package exact, or that of one robust value iteration
 // with the prices of the limits. To find the best plan is hard (Hahn, Hashemi, Hermanns, Lahijanian, Turrini 2017), so
 // the gap may stay open.
-func Solve(ctx context.Context, set *Set, task cmdp.Task, opts Options) (*Result, error) {
+func Solve(ctx context.Context, set *Set, task cmdp.Task, opts SolveOptions) (*Result, error) {
 	if set == nil {
 		return nil, errNoSet
 	}
@@ -58,7 +58,7 @@ type search struct {
 	set  *Set
 	dyn  dynamics
 	task cmdp.Task
-	opts Options
+	opts SolveOptions
 
 	rows     []cmdp.Constraint
 	dirs     [][]float64 // the gradient of the cost, then the normals of the rows

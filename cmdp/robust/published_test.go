@@ -75,7 +75,7 @@ func worstCase(t *testing.T, set *robust.Set, sense float64) (objective, bound f
 	if set.Model().Discount() == 1 {
 		task.Box = box
 	}
-	r, err := robust.Solve(t.Context(), set, task, robust.Options{})
+	r, err := robust.Solve(t.Context(), set, task, robust.SolveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 type Status int
 
 // The verdicts. Optimal: the plan keeps the limits in every model of the set, and the certified gap is within
-// Options.Gap. Feasible: it keeps them, and the gap is larger. Infeasible: in one model of the set no policy keeps the
-// limits, as its certificate proves. Undecided: no plan was found that keeps the limits in every model, and no model
-// in which none does.
+// SolveOptions.Gap. Feasible: it keeps them, and the gap is larger. Infeasible: in one model of the set no policy keeps
+// the limits, as its certificate proves. Undecided: no plan was found that keeps the limits in every model, and no
+// model in which none does.
 const (
 	Optimal Status = iota + 1
 	Feasible
@@ -37,8 +37,8 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", int(s))
 }
 
-// Options say how close an answer has to be and how long it may take. The zero value is ready to use.
-type Options struct {
+// SolveOptions say how close an answer has to be and how long it may take. The zero value is ready to use.
+type SolveOptions struct {
 	// Gap is the certified gap that counts as optimal, relative to the larger of the magnitude of the optimum and 1. 0
 	// stands for 1e-9.
 	Gap float64
@@ -69,7 +69,7 @@ const (
 	defaultNodes  = 1000
 )
 
-func (o Options) withDefaults() (Options, error) {
+func (o SolveOptions) withDefaults() (SolveOptions, error) {
 	if o.Budget < 0 {
 		return o, fmt.Errorf("robust: budget %v: want a time above 0, or 0 for any", o.Budget)
 	}
@@ -133,7 +133,7 @@ type Result struct {
 	Certificate *exact.Certificate
 	// Proof proves Bound in that model; nil where the model was too large to plan for, or the bound was given.
 	Proof *exact.Proof
-	// Stopped says that the time of Options.Budget was over before the search was: the gap may be larger than it
+	// Stopped says that the time of SolveOptions.Budget was over before the search was: the gap may be larger than it
 	// has to be, and what is undecided may be decided with more time.
 	Stopped bool
 	// Rounds counts the rounds of the search.

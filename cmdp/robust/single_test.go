@@ -35,7 +35,7 @@ func TestDeterministic(t *testing.T) {
 				least = math.Min(least, b.Greatest[0]+constant)
 			}
 		}
-		r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{Deterministic: true})
+		r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{Deterministic: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func TestVerify(t *testing.T) {
 		if i%4 < 2 {
 			restore = noModels()
 		}
-		r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{})
+		r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
 		restore()
 		if err != nil {
 			t.Fatal(err)

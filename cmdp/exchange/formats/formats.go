@@ -74,8 +74,8 @@ func IsLanguage(name string) bool { return ending(name) == ".prism" || IsJANI(na
 // IsJANI reports whether a name is that of a model in JANI.
 func IsJANI(name string) bool { return ending(name) == ".jani" }
 
-// Options say how a model in a language is read.
-type Options struct {
+// LanguageOptions say how a model in a language is read.
+type LanguageOptions struct {
 	// Path is the name of the file in errors, if it is another one.
 	Path string
 	// Constants are the values of constants that the model leaves open.
@@ -90,7 +90,7 @@ type Options struct {
 	Context context.Context
 	// Explore bounds it and sees its progress. Its Memory also bounds models of other kinds: one that takes more than
 	// twice as much while it is read and built is a [LargeError].
-	Explore language.Options
+	Explore language.ExploreOptions
 	// AnyStart allows several initial states, which then have no distribution.
 	AnyStart bool
 }
@@ -127,7 +127,7 @@ func Program(name string, text []byte, constants map[string]string) (*language.P
 }
 
 // readLanguage reads and explores a model in a language.
-func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
+func readLanguage(f fs.File, name string, o LanguageOptions) (*exchange.Model, error) {
 	path := cmp.Or(o.Path, name)
 	text, err := Text(f, path)
 	if err != nil {
@@ -176,7 +176,7 @@ func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
 
 // Read reads the model that stands in the file of the given name, or in the folder
 // if it is one.
-func Read(files fs.FS, name string, o Options) (*exchange.Model, error) {
+func Read(files fs.FS, name string, o LanguageOptions) (*exchange.Model, error) {
 	kind := ending(name)
 	files = source.Within(files, 2*int64(o.Explore.Memory))
 	if kind == "/" {
@@ -257,7 +257,7 @@ type Create func(name string) (io.WriteCloser, error)
 
 // Write writes a model to the file of the given name, or to several whose names
 // begin like it, all of them made by create.
-func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
+func Write(create Create, name string, m *exchange.Model, o umb.WriteOptions) error {
 	if m.Variables == nil && m.Described != nil {
 		written := *m
 		written.Variables = m.Described.Columns()

@@ -51,13 +51,13 @@ func TestAllFormatsAgree(t *testing.T) {
 		for _, name := range names {
 			files := fstest.MapFS{}
 			create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
-			if err := formats.Write(create, name, now, umb.Options{}); err != nil {
+			if err := formats.Write(create, name, now, umb.WriteOptions{}); err != nil {
 				t.Fatal(i, name, err)
 			}
 			if name == "a/M.TRA" {
 				files[name] = files["a/M.tra"]
 			}
-			again, err := formats.Read(files, name, formats.Options{})
+			again, err := formats.Read(files, name, formats.LanguageOptions{})
 			if err != nil {
 				t.Fatal(i, name, err)
 			}
@@ -89,11 +89,11 @@ func TestMemory(t *testing.T) {
 		"k/"} {
 		files := fstest.MapFS{}
 		create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
-		if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+		if err := formats.Write(create, name, m, umb.WriteOptions{}); err != nil {
 			t.Fatal(name, err)
 		}
 		for memory, enough := range map[int]bool{100_000: false, 100_000_000: true, 0: true} {
-			var o formats.Options
+			var o formats.LanguageOptions
 			o.Explore.Memory = memory
 			again, err := formats.Read(files, name, o)
 			var large *formats.LargeError
@@ -118,13 +118,13 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		create := func(name string) (io.WriteCloser, error) { return os.Create(filepath.Join(dir, name)) }
-		if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+		if err := formats.Write(create, name, m, umb.WriteOptions{}); err != nil {
 			t.Fatal(name, err)
 		}
 		least, most := 2.0, -1.0
 		again, err := formats.Read(formats.Watch(os.DirFS(dir),
 			func(part float64) { least, most = min(least, part), max(most, part) }), strings.TrimSuffix(name, "/"),
-			formats.Options{})
+			formats.LanguageOptions{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -146,13 +146,13 @@ func TestDamage(t *testing.T) {
 	for _, name := range []string{"m.drn.gz", "m.drn.xz", "m.tra.gz", "m.tra.xz", "m.umb", "m.npz", "m.json"} {
 		files := fstest.MapFS{}
 		create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
-		if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+		if err := formats.Write(create, name, m, umb.WriteOptions{}); err != nil {
 			t.Fatal(name, err)
 		}
 		if name == "m.json" {
 			files[name].Data = gzipped(t, files[name].Data)
 		}
-		whole, err := formats.Read(files, name, formats.Options{})
+		whole, err := formats.Read(files, name, formats.LanguageOptions{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -160,7 +160,7 @@ func TestDamage(t *testing.T) {
 			t.Helper()
 			old := files[file]
 			files[file] = &fstest.MapFile{Data: data}
-			got, err := formats.Read(files, name, formats.Options{})
+			got, err := formats.Read(files, name, formats.LanguageOptions{})
 			files[file] = old
 			if err == nil && what != "flipped" {
 				t.Errorf("%s: %s %s at %d is read", name, file, what, at)
@@ -206,16 +206,16 @@ func gzipped(t *testing.T, data []byte) []byte {
 
 func TestUnknownNames(t *testing.T) {
 	files := fstest.MapFS{"m.txt": {}, "m.drn.gz": {}}
-	if _, err := formats.Read(files, "m.txt", formats.Options{}); err == nil ||
+	if _, err := formats.Read(files, "m.txt", formats.LanguageOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "unknown kind of file m.txt: want .umb") {
 		t.Error(err)
 	}
-	if _, err := formats.Read(files, "n.umb", formats.Options{}); err == nil {
+	if _, err := formats.Read(files, "n.umb", formats.LanguageOptions{}); err == nil {
 		t.Error("a missing file is read")
 	}
 	m := exchangetest.Random(rand.New(rand.NewPCG(1, 1)), exchangetest.Has{})
 	for _, name := range []string{"m.txt", "m.drn.bz2", "m"} {
-		if err := formats.Write(nil, name, m, umb.Options{}); err == nil || formats.Known(name) {
+		if err := formats.Write(nil, name, m, umb.WriteOptions{}); err == nil || formats.Known(name) {
 			t.Error(name, err)
 		}
 	}
@@ -234,11 +234,11 @@ func TestDeadlocks(t *testing.T) {
 	for _, name := range []string{"m.umb", "m.drn", "m.tra", "m.umb"} {
 		files := fstest.MapFS{}
 		create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
-		if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+		if err := formats.Write(create, name, m, umb.WriteOptions{}); err != nil {
 			t.Fatal(name, err)
 		}
 		var err error
-		if m, err = formats.Read(files, name, formats.Options{}); err != nil {
+		if m, err = formats.Read(files, name, formats.LanguageOptions{}); err != nil {
 			t.Fatal(name, err)
 		}
 		states, _ := m.Label(exchange.Deadlock)

@@ -19,7 +19,7 @@ func ExampleRead() {
 	m.Probability = []float64{0.25, 0.75, 1}
 	m.Labels = []exchange.Label{{Name: "done", States: []int32{1}}}
 	var file bytes.Buffer
-	if err := umb.Write(&file, m, umb.Options{Compression: umb.XZ}); err != nil {
+	if err := umb.Write(&file, m, umb.WriteOptions{Compression: umb.XZ}); err != nil {
 		log.Fatal(err)
 	}
 	in := bytes.NewReader(file.Bytes())

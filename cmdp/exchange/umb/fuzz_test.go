@@ -41,7 +41,7 @@ func checkRead(t *testing.T, data []byte) {
 		return
 	}
 	var b bytes.Buffer
-	if err := umb.Write(&b, m, umb.Options{Compression: umb.Plain}); err != nil {
+	if err := umb.Write(&b, m, umb.WriteOptions{Compression: umb.Plain}); err != nil {
 		t.Fatal(err)
 	}
 	if err := umb.Validate(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil {

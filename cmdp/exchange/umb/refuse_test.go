@@ -315,7 +315,7 @@ func TestWritesRationals(t *testing.T) {
 		m := exampleModel()
 		m.Rewards[0].Choice[2] = x
 		var b bytes.Buffer
-		if err := umb.Write(&b, m, umb.Options{Rational: true}); err != nil {
+		if err := umb.Write(&b, m, umb.WriteOptions{Rational: true}); err != nil {
 			t.Fatal(x, err)
 		}
 		again, err := read(b.Bytes())

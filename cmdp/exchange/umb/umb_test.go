@@ -24,7 +24,7 @@ func TestRoundTrip(t *testing.T) {
 	for i := range 400 {
 		m := exchangetest.Random(rng, exchangetest.All)
 		var b bytes.Buffer
-		o := umb.Options{Compression: []umb.Compression{umb.Plain, umb.Gzip}[i%2], Rational: i%3 == 0}
+		o := umb.WriteOptions{Compression: []umb.Compression{umb.Plain, umb.Gzip}[i%2], Rational: i%3 == 0}
 		if i%20 == 0 {
 			o.Compression = umb.XZ // takes longer
 		}

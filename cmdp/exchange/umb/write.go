@@ -15,9 +15,9 @@ import (
 	"cmdpsolve/cmdp/internal/source"
 )
 
-// Options says how a file is written. The zero value writes doubles, compressed
+// WriteOptions says how a file is written. The zero value writes doubles, compressed
 // with gzip as the other tools do.
-type Options struct {
+type WriteOptions struct {
 	Compression Compression
 	// Rational writes probabilities and rewards as the fractions that the float64
 	// are, exactly. A start distribution stays one of doubles.
@@ -35,7 +35,7 @@ const (
 
 // Write writes a model, which must pass [exchange.Model.Check]. The same model
 // gives the same bytes.
-func Write(w io.Writer, m *exchange.Model, o Options) error {
+func Write(w io.Writer, m *exchange.Model, o WriteOptions) error {
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("umb: %w", err)
 	}

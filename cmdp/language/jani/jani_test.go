@@ -21,7 +21,7 @@ func model(text string, constants map[string]string) (*exchange.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Model(context.Background(), language.Options{Threads: 1})
+	return p.Model(context.Background(), language.ExploreOptions{Threads: 1})
 }
 
 // rows writes a model: a line for each state with its labels and rewards, and one for each choice.

@@ -26,7 +26,7 @@ func TestPublishedSizes(t *testing.T) {
 		{"csma.2-2.jani.gz", "csma2_2.nm", nil, 1038, 1054, 1282},
 		{"beb.3-4.jani.gz", "", map[string]string{"N": "3"}, 4660, 0, 0},
 	} {
-		m, err := formats.Read(os.DirFS("testdata"), c.file, formats.Options{Constants: c.constants})
+		m, err := formats.Read(os.DirFS("testdata"), c.file, formats.LanguageOptions{Constants: c.constants})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestPublishedSizes(t *testing.T) {
 		if c.same == "" {
 			continue
 		}
-		other, err := formats.Read(os.DirFS("../prism/testdata"), c.same, formats.Options{Constants: c.constants})
+		other, err := formats.Read(os.DirFS("../prism/testdata"), c.same, formats.LanguageOptions{Constants: c.constants})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,8 @@ func FuzzRead(f *testing.F) {
 		}
 		p, err := jani.Read("m.jani", []byte(text), constants)
 		if err == nil {
-			_, err = language.Explore(t.Context(), p, nothing{}, language.Options{States: 200, Transitions: 5000})
+			few := language.ExploreOptions{States: 200, Transitions: 5000}
+			_, err = language.Explore(t.Context(), p, nothing{}, few)
 			list, _ := jani.Properties("m.jani", []byte(text), constants)
 			for _, p := range list {
 				if p.Err != nil && !strings.HasPrefix(p.Err.Error(), "m.jani:") {

@@ -139,7 +139,7 @@ func TestModelErrors(t *testing.T) {
 			[]byte(strings.Replace(strings.Replace(plain, c.old, c.new, 1), "PROPERTY", "", 1)),
 			map[string]string{"N": "3"})
 		if err == nil {
-			_, err = p.Model(context.Background(), language.Options{})
+			_, err = p.Model(context.Background(), language.ExploreOptions{})
 		}
 		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(c.want, "m.jani:8:12: ")) {
 			t.Errorf("%s: got %v, want %s", c.new, err, c.want)

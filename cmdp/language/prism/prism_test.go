@@ -58,7 +58,8 @@ func explore(text string, constants map[string]string, threads int) (*rows, erro
 		return nil, err
 	}
 	r := &rows{p: p}
-	if r.result, err = language.Explore(context.Background(), p, r, language.Options{Threads: threads}); err != nil {
+	r.result, err = language.Explore(context.Background(), p, r, language.ExploreOptions{Threads: threads})
+	if err != nil {
 		return nil, err
 	}
 	for _, name := range r.names {
@@ -73,7 +74,7 @@ func bounded(text string, states int) (*language.Explored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return language.Explore(context.Background(), p, nothing{}, language.Options{States: states})
+	return language.Explore(context.Background(), p, nothing{}, language.ExploreOptions{States: states})
 }
 
 type nothing struct{}

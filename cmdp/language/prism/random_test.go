@@ -527,7 +527,7 @@ func TestRandomPrograms(t *testing.T) {
 func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, threads int, text string) (states int) {
 	t.Helper()
 	var f found
-	r, err := language.Explore(context.Background(), p, &f, language.Options{Threads: threads})
+	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: threads})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -78,7 +78,7 @@ func TestStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	seen := 0
-	o := language.Options{Progress: func(p language.Progress) {
+	o := language.ExploreOptions{Progress: func(p language.Progress) {
 		if seen = p.States; seen > 10_000 {
 			cancel()
 		}
@@ -86,14 +86,15 @@ func TestStops(t *testing.T) {
 	if _, err := language.Explore(ctx, p, nothing{}, o); !errors.Is(err, context.Canceled) || seen < 10_000 {
 		t.Error(err, seen)
 	}
-	if _, err := language.Explore(context.Background(), p, full{}, language.Options{}); !errors.Is(err, errFull) {
+	_, err = language.Explore(context.Background(), p, full{}, language.ExploreOptions{})
+	if !errors.Is(err, errFull) {
 		t.Error(err)
 	}
-	_, err = language.Explore(context.Background(), p, nothing{}, language.Options{Memory: 1 << 20})
+	_, err = language.Explore(context.Background(), p, nothing{}, language.ExploreOptions{Memory: 1 << 20})
 	if err == nil || !strings.Contains(err.Error(), "more than 1 MB of memory") {
 		t.Error(err)
 	}
-	_, err = language.Explore(context.Background(), p, nothing{}, language.Options{Transitions: 500})
+	_, err = language.Explore(context.Background(), p, nothing{}, language.ExploreOptions{Transitions: 500})
 	if err == nil || !strings.Contains(err.Error(), "more than 500 transitions") {
 		t.Error(err)
 	}
@@ -118,7 +119,7 @@ func FuzzRead(f *testing.F) {
 		p, err := prism.Read("m.prism", text, nil)
 		if err == nil {
 			_, err = language.Explore(context.Background(), p, nothing{},
-				language.Options{States: 200, Transitions: 5000})
+				language.ExploreOptions{States: 200, Transitions: 5000})
 		}
 		if err != nil && !strings.HasPrefix(err.Error(), "m.prism:") {
 			t.Error(err)
@@ -176,7 +177,7 @@ func BenchmarkExplore(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r, err := language.Explore(context.Background(), p, nothing{}, language.Options{})
+		r, err := language.Explore(context.Background(), p, nothing{}, language.ExploreOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
