@@ -216,7 +216,7 @@ func (s *study) knowledge(ctx context.Context, p *problem.Problem) (baseline.Kno
 	}
 	limit := s.safe * *p.Constraints[0].AtMost
 	tight := *p
-	tight.Constraints = []problem.Constraint{{Return: p.Constraints[0].Return, AtMost: &limit}}
+	tight.Constraints = []problem.Limit{{Return: p.Constraints[0].Return, AtMost: &limit}}
 	safe, err := solve(ctx, &tight)
 	if err != nil {
 		return know, err

@@ -42,7 +42,7 @@ func (s *sketch) add(step, state, action int, returns []float64, next ...cmdp.Tr
 // maximize completes the problem: maximise reward with cost at most the bound.
 func (s *sketch) maximize(bound float64) (*problem.Problem, error) {
 	s.Returns, s.Goal = []string{"reward", "cost"}, problem.Goal{Maximize: "reward"}
-	s.Constraints = []problem.Constraint{{Return: "cost", AtMost: &bound}}
+	s.Constraints = []problem.Limit{{Return: "cost", AtMost: &bound}}
 	return s.finish()
 }
 
@@ -275,7 +275,7 @@ func conflict(ctx context.Context, seed uint64) (*problem.Problem, error) {
 	}
 	half := best.Returns[1] / 2
 	p.Goal = problem.Goal{Maximize: "reward"}
-	p.Constraints = []problem.Constraint{{Return: "utility", AtLeast: &half}}
+	p.Constraints = []problem.Limit{{Return: "utility", AtLeast: &half}}
 	return p, nil
 }
 

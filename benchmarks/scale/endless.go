@@ -232,7 +232,7 @@ func (j job) endlessProblem(ctx context.Context) (*problem.Problem, error) {
 	for i := range m.Dim() {
 		p.Returns = append(p.Returns, fmt.Sprintf("r%d", i))
 		if bound := (ends[0][i] + ends[1][i]) / 2; i > 0 {
-			p.Constraints = append(p.Constraints, problem.Constraint{Return: p.Returns[i], AtMost: &bound})
+			p.Constraints = append(p.Constraints, problem.Limit{Return: p.Returns[i], AtMost: &bound})
 		}
 	}
 	return p, nil

@@ -44,7 +44,7 @@ func (j job) localProblem(ctx context.Context) (*problem.Problem, error) {
 		p.Returns = append(p.Returns, fmt.Sprintf("r%d", i))
 		if i > 0 {
 			bound := cautious[i] + 0.5*max(0, best[i]-cautious[i])
-			p.Constraints = append(p.Constraints, problem.Constraint{Return: p.Returns[i], AtMost: &bound})
+			p.Constraints = append(p.Constraints, problem.Limit{Return: p.Returns[i], AtMost: &bound})
 		}
 	}
 	return p, nil

@@ -103,7 +103,7 @@ func productTask(m *cmdp.Model) (cmdp.Task, error) {
 	most := 0.05
 	return query.TaskOf(context.Background(), &problem.Problem{Returns: []string{"reward", "fuel", "passed"}, Model: m,
 		Goal:        problem.Goal{Maximize: "reward"},
-		Constraints: []problem.Constraint{{Return: "passed", AtMost: &most}}})
+		Constraints: []problem.Limit{{Return: "passed", AtMost: &most}}})
 }
 
 const products = `

@@ -66,7 +66,7 @@ func drawEndless(t *testing.T, rng *rand.Rand, means bool) *problem.Problem {
 	bounds := []float64{0, 0, 1, -1, 0.5, 2, 3, 0.1, 1e9}
 	for range rng.IntN(4) {
 		x := bounds[rng.IntN(len(bounds))]
-		c := problem.Constraint{Return: p.Returns[rng.IntN(d)]}
+		c := problem.Limit{Return: p.Returns[rng.IntN(d)]}
 		if rng.IntN(5) < 3 {
 			c.AtMost = &x
 		} else {
@@ -296,7 +296,7 @@ func addFuel(t *testing.T, rng *rand.Rand, p *problem.Problem) {
 		t.Fatal(err)
 	}
 	p.Model, p.Returns, p.Target = m, append(p.Returns, "fuel"), nil
-	p.Constraints = append(p.Constraints, problem.Constraint{Return: "fuel", AtMost: new(1 + 3*rng.Float64())})
+	p.Constraints = append(p.Constraints, problem.Limit{Return: "fuel", AtMost: new(1 + 3*rng.Float64())})
 }
 
 // slackFault returns what is wrong with the ball in which limits that some policy keeps are kept, "" for nothing.
@@ -380,7 +380,7 @@ func TestCostOfGrowthWithinALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &problem.Problem{Model: m, Returns: []string{"gain", "fuel", "toll", "pay"}, Goal: problem.Goal{Minimize: "toll"},
-		Constraints: []problem.Constraint{{Return: "gain", AtLeast: new(3.0)}, {Return: "fuel", AtMost: new(5.0)},
+		Constraints: []problem.Limit{{Return: "gain", AtLeast: new(3.0)}, {Return: "fuel", AtMost: new(5.0)},
 			{Return: "pay", AtLeast: new(0.5)}}}
 	task, err := query.TaskOf(t.Context(), p)
 	if err != nil {

@@ -83,9 +83,9 @@ func randomLimits(t *testing.T, rng *rand.Rand, m *cmdp.Model) *problem.Problem 
 	for i, name := range p.Returns {
 		size := 0.1 + math.Abs(r.Returns[i])
 		if at := r.Returns[i] + (0.6*rng.Float64()-0.2)*size; rng.IntN(3) > 0 {
-			p.Constraints = append(p.Constraints, problem.Constraint{Return: name, AtMost: &at})
+			p.Constraints = append(p.Constraints, problem.Limit{Return: name, AtMost: &at})
 		} else if at := r.Returns[i] - (0.6*rng.Float64()-0.2)*size; rng.IntN(3) == 0 {
-			p.Constraints = append(p.Constraints, problem.Constraint{Return: name, AtLeast: &at})
+			p.Constraints = append(p.Constraints, problem.Limit{Return: name, AtLeast: &at})
 		}
 	}
 	return p

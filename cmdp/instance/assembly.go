@@ -69,11 +69,11 @@ func (as *assembly) finish(p *problem.Problem) (*problem.Problem, error) {
 
 // atMost returns the constraint that a return is at most bound, or none if the
 // bound is infinite.
-func atMost(name string, bound float64) []problem.Constraint {
+func atMost(name string, bound float64) []problem.Limit {
 	if math.IsInf(bound, 1) {
 		return nil
 	}
-	return []problem.Constraint{{Return: name, AtMost: &bound}}
+	return []problem.Limit{{Return: name, AtMost: &bound}}
 }
 
 // spread adds probability p of moving to next. Ways to the same state are one.

@@ -71,7 +71,7 @@ func atWork(name string, parameters, defaults []parameter, goal, active string, 
 		Name:        specOf(name, parameters, defaults),
 		Returns:     []string{goal, active},
 		Goal:        problem.Goal{Maximize: goal},
-		Constraints: []problem.Constraint{{Return: active, AtMost: &bound, EachStep: true}},
+		Constraints: []problem.Limit{{Return: active, AtMost: &bound, EachStep: true}},
 	}
 }
 

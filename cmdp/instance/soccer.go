@@ -71,7 +71,7 @@ func (g Soccer) Problem() (*problem.Problem, error) {
 		Returns: []string{"scored", "conceded", "possession"},
 		Target: &problem.Set{Halfspace: &problem.Halfspace{
 			Normal: problem.Coefficients{Named: map[string]float64{"scored": -1, "conceded": 1}}}},
-		Constraints: []problem.Constraint{{Return: "possession", AtLeast: &share}},
+		Constraints: []problem.Limit{{Return: "possession", AtLeast: &share}},
 		Opponent:    &problem.OpponentSpec{Policy: "best-response"},
 	}
 	index := make(map[position]int)

@@ -46,7 +46,7 @@ type document struct {
 	Returns     returnsForm          `json:"returns,omitempty" jsonschema:"names of the coordinates of the return, or a mapping from them to what they are; may be left out with a model of another tool, for all of its rewards"`
 	ReturnToGo  map[string]rangeForm `json:"return_to_go,omitempty" jsonschema:"a promise: from any step on, the return still to come lies in this range"`
 	Goal        *Goal                `json:"goal,omitempty" jsonschema:"what to optimise; without it only the target matters"`
-	Constraints []Constraint         `json:"constraints,omitempty" jsonschema:"bounds on single returns"`
+	Constraints []Limit              `json:"constraints,omitempty" jsonschema:"bounds on single returns"`
 	Target      *Set                 `json:"target,omitempty" jsonschema:"a convex set of return vectors"`
 	Uncertainty *Uncertainty         `json:"uncertainty,omitempty" jsonschema:"what may differ between visits where probabilities are intervals"`
 	Opponent    *OpponentSpec        `json:"opponent,omitempty" jsonschema:"in a game, who plays against the agent when it learns"`

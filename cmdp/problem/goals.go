@@ -47,7 +47,7 @@ func (h *header) readConstraints(n *node, at *path) {
 	if !h.list(n, at) {
 		return
 	}
-	h.p.Constraints = make([]Constraint, len(n.items))
+	h.p.Constraints = make([]Limit, len(n.items))
 	for i, item := range n.items {
 		c, here := &h.p.Constraints[i], at.at(i)
 		if !h.value(item, here, reflect.ValueOf(c).Elem()) {
@@ -60,11 +60,11 @@ func (h *header) readConstraints(n *node, at *path) {
 	}
 }
 
-// A Constraint bounds one return, on average unless it says otherwise: Always asks for
+// A Limit bounds one return, on average unless it says otherwise: Always asks for
 // the bounds in every episode, Probability for the bound in episodes of at least that
 // probability, CVaR bounds the mean over the worst episodes, which have that probability. At most one
 // of the three is set; the last two go with one bound. A nil bound is absent.
-type Constraint struct {
+type Limit struct {
 	Return      string   `json:"return" jsonschema:"the name of the return"`
 	AtLeast     *float64 `json:"at_least,omitempty" jsonschema:"lower bound"`
 	AtMost      *float64 `json:"at_most,omitempty" jsonschema:"upper bound"`
@@ -92,10 +92,10 @@ func (p *Problem) PlaceOf(constraint int) int {
 }
 
 // OnAverage reports whether the constraint bounds the expected return.
-func (c *Constraint) OnAverage() bool { return !c.Always && c.Probability == nil && c.CVaR == nil }
+func (c *Limit) OnAverage() bool { return !c.Always && c.Probability == nil && c.CVaR == nil }
 
 // Limited names what the constraint limits: the return, or the mean of the worst episodes.
-func (c *Constraint) Limited() string {
+func (c *Limit) Limited() string {
 	switch {
 	case c.EachStep:
 		return c.Return + " at each step"
@@ -110,7 +110,7 @@ func (c *Constraint) Limited() string {
 
 // String describes the constraint, such as "fuel ≤ 8", "fuel ≤ 8 always", "fuel ≤ 8 with probability 0.9" or
 // "mean of the worst 10% of fuel ≤ 8".
-func (c *Constraint) String() string {
+func (c *Limit) String() string {
 	of, when := c.Limited(), ""
 	switch {
 	case c.Always:
@@ -158,7 +158,7 @@ func briefList(list []float64) string {
 
 // Check returns an error for bounds that contradict each other or that no episode can keep in the way
 // they say. Errors that concern a member are [MemberError]s.
-func (c *Constraint) Check() error {
+func (c *Limit) Check() error {
 	kinds := 0
 	for _, given := range []bool{c.Always, c.Probability != nil, c.CVaR != nil} {
 		if given {

@@ -56,7 +56,7 @@ type Problem struct {
 	Goal Goal
 	// Constraints are bounds on single returns, Target a convex set of return
 	// vectors or nil. All of them must hold.
-	Constraints []Constraint
+	Constraints []Limit
 	Target      *Set
 	// Intervals say how far the probabilities of the model are known, nil if they are exact, and Uncertainty
 	// what may differ between visits.

@@ -338,5 +338,5 @@ func (p *Problem) Given() []string {
 // Episodic reports whether some return or constraint is about the course of episodes.
 func (p *Problem) Episodic() bool {
 	return slices.ContainsFunc(p.Kinds, func(r Return) bool { return r.Derived() }) ||
-		slices.ContainsFunc(p.Constraints, func(c Constraint) bool { return !c.OnAverage() })
+		slices.ContainsFunc(p.Constraints, func(c Limit) bool { return !c.OnAverage() })
 }

@@ -212,7 +212,7 @@ func (s *schemas) fleet() {
 			s.types[reflect.TypeFor[string]()], {Ref: "#/$defs/share"},
 		}}}
 	s.structure("agents", reflect.TypeFor[memberForm]()).Properties["count"].Minimum = new(1.0)
-	bounds := s.structure("constraint", reflect.TypeFor[Constraint]()).Properties
+	bounds := s.structure("constraint", reflect.TypeFor[Limit]()).Properties
 	for _, key := range []string{"at_most", "at_least"} {
 		one := *bounds[key]
 		one.Description = ""

@@ -10,11 +10,11 @@ import (
 )
 
 // Stepwise reports whether the bounds are for what is returned at single steps.
-func (c *Constraint) Stepwise() bool { return c.EachStep || c.Steps != "" }
+func (c *Limit) Stepwise() bool { return c.EachStep || c.Steps != "" }
 
 // Range returns the steps [first, end), counted from 0, at which the bounds of a stepwise constraint hold in
 // episodes of so many steps. Errors are about the member steps, or about the lists of bounds.
-func (c *Constraint) Range(horizon int) (first, end int, err error) {
+func (c *Limit) Range(horizon int) (first, end int, err error) {
 	first, end = 0, horizon
 	if !c.EachStep {
 		from, to, span := strings.Cut(c.Steps, "-")
@@ -42,7 +42,7 @@ func (c *Constraint) Range(horizon int) (first, end int, err error) {
 
 // At returns the bound of a stepwise constraint on one side, for a step that is counted from the first of its
 // steps; nil without one.
-func (c *Constraint) At(atLeast bool, step int) *float64 {
+func (c *Limit) At(atLeast bool, step int) *float64 {
 	one, list := c.AtMost, c.MostAt
 	if atLeast {
 		one, list = c.AtLeast, c.LeastAt
@@ -88,7 +88,7 @@ func (h *header) checkSteps(root *node) {
 }
 
 // decode reads a constraint, whose bounds may be lists.
-func (c *Constraint) decode(d *decoder, n *node, at *path) bool {
+func (c *Limit) decode(d *decoder, n *node, at *path) bool {
 	plain, ok := *n, true
 	for _, list := range []struct {
 		key string
@@ -106,7 +106,7 @@ func (c *Constraint) decode(d *decoder, n *node, at *path) bool {
 }
 
 // encode writes a constraint in flow style.
-func (c *Constraint) encode(b []byte) []byte {
+func (c *Limit) encode(b []byte) []byte {
 	v := reflect.ValueOf(c).Elem()
 	fields, given := fieldsOf(v.Type()), []int(nil)
 	lists := map[string][]float64{"at_most": c.MostAt, "at_least": c.LeastAt}

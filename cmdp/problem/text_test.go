@@ -103,7 +103,7 @@ func TestWriteRefuses(t *testing.T) {
 		"numbers out of order":      func(p *Problem) { p.Actions = [][]string{{"1", "0"}} },
 		"two goals":                 func(p *Problem) { p.Goal = Goal{Maximize: "reward", Minimize: "cost"} },
 		"an unknown goal":           func(p *Problem) { p.Goal.Maximize = "rewards" },
-		"an unknown constraint":     func(p *Problem) { p.Constraints = []Constraint{{Return: "x", AtMost: new(1.0)}} },
+		"an unknown constraint":     func(p *Problem) { p.Constraints = []Limit{{Return: "x", AtMost: new(1.0)}} },
 		"an infinite side": func(p *Problem) {
 			p.Target = &Set{Box: &Box{Upper: []*float64{nil, new(math.Inf(1))}}}
 		},

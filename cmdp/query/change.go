@@ -106,7 +106,7 @@ func (e *edit) apply(c *Change) error {
 }
 
 // copied returns a constraint whose bounds are its own.
-func copied(c problem.Constraint) problem.Constraint {
+func copied(c problem.Limit) problem.Limit {
 	for _, x := range []**float64{&c.AtLeast, &c.AtMost, &c.Probability, &c.CVaR} {
 		if *x != nil {
 			value := **x
@@ -165,7 +165,7 @@ func (q *Query) added(name string) (w wanted, is bool) {
 }
 
 // bound returns the place of one side of a constraint.
-func bound(c *problem.Constraint, atLeast bool) **float64 {
+func bound(c *problem.Limit, atLeast bool) **float64 {
 	if atLeast {
 		return &c.AtLeast
 	}
@@ -213,7 +213,7 @@ func (e *edit) limit(b Bound) error {
 	}
 	if place < 0 {
 		place = len(e.p.Constraints)
-		e.add(problem.Constraint{Return: b.Return})
+		e.add(problem.Limit{Return: b.Return})
 	}
 	*bound(&e.p.Constraints[place], atLeast) = &b.Value
 	return nil
@@ -246,7 +246,7 @@ func (e *edit) change(l *Limit, x float64) bool {
 }
 
 // lists returns the bounds of single steps of a constraint without those on one side.
-func (e *edit) lists(c *problem.Constraint, atLeast bool) (most, least []float64) {
+func (e *edit) lists(c *problem.Limit, atLeast bool) (most, least []float64) {
 	if atLeast {
 		return c.MostAt, nil
 	}
@@ -254,18 +254,18 @@ func (e *edit) lists(c *problem.Constraint, atLeast bool) (most, least []float64
 }
 
 // promise asks that one side of a constraint on episodes is kept with a probability.
-func (e *edit) promise(c *problem.Constraint, atLeast bool, probability float64) {
+func (e *edit) promise(c *problem.Limit, atLeast bool, probability float64) {
 	if c.AtLeast == nil || c.AtMost == nil {
 		c.Always, c.Probability = false, &probability
 		return
 	}
-	with := problem.Constraint{Return: c.Return, Probability: &probability}
+	with := problem.Limit{Return: c.Return, Probability: &probability}
 	*bound(&with, atLeast), *bound(c, atLeast) = *bound(c, atLeast), nil
 	e.add(with)
 }
 
 // add adds a constraint, which stands behind all others.
-func (e *edit) add(c problem.Constraint) {
+func (e *edit) add(c problem.Limit) {
 	for _, other := range e.p.Constraints {
 		c.Place = max(c.Place, other.Place+1)
 	}

@@ -35,7 +35,7 @@ func drawWorst(t *testing.T, rng *rand.Rand) *problem.Problem {
 	share := []float64{0.1, 0.3, 0.5}[rng.IntN(3)]
 	for i := range 3 + rng.IntN(2) {
 		x, of := float64(rng.IntN(11))/2, p.Returns[rng.IntN(2)]
-		c := problem.Constraint{Return: of}
+		c := problem.Limit{Return: of}
 		if i < 2 {
 			c.CVaR = &share
 		}

@@ -196,7 +196,7 @@ func unfoldFleet(p *problem.Problem, opts CompileOptions, c *compiled) (*unfoldi
 }
 
 // atSteps returns the limits of a constraint on single steps.
-func atSteps(number int, c *problem.Constraint, horizon int) (limits []*Limit, err error) {
+func atSteps(number int, c *problem.Limit, horizon int) (limits []*Limit, err error) {
 	first, end, err := c.Range(horizon)
 	if err != nil {
 		return nil, err

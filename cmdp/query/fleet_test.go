@@ -196,7 +196,7 @@ func TestFleetRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	always := *p
-	always.Constraints = append([]problem.Constraint{}, p.Constraints...)
+	always.Constraints = append([]problem.Limit{}, p.Constraints...)
 	always.Constraints[0].Always = true
 	if _, err := query.New(t.Context(), &always, query.CompileOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "constraints[0]") {

@@ -109,7 +109,7 @@ func (q *Query) Ordinary(m *cmdp.Model) *problem.Problem {
 	for _, row := range q.Task.Constraints {
 		if i := slices.IndexFunc(row.Normal, func(x float64) bool { return x != 0 }); i >= 0 {
 			bound := row.Offset / row.Normal[i]
-			c := problem.Constraint{Return: q.Returns[i], AtMost: &bound}
+			c := problem.Limit{Return: q.Returns[i], AtMost: &bound}
 			if row.Normal[i] < 0 {
 				c.AtMost, c.AtLeast = nil, &bound
 			}

@@ -156,7 +156,7 @@ func (u *unfolding) constrain() error {
 }
 
 // onAverage returns the limits of a constraint on an expected return.
-func onAverage(number int, c *problem.Constraint) (limits []*Limit) {
+func onAverage(number int, c *problem.Limit) (limits []*Limit) {
 	for _, b := range []struct {
 		bound   *float64
 		atLeast bool
@@ -172,7 +172,7 @@ func onAverage(number int, c *problem.Constraint) (limits []*Limit) {
 }
 
 // episodes takes down a constraint on the total of every episode, or of a share of them.
-func (u *unfolding) episodes(i int, c *problem.Constraint) {
+func (u *unfolding) episodes(i int, c *problem.Limit) {
 	probability := 1.0
 	if c.Probability != nil {
 		probability = *c.Probability
@@ -246,7 +246,7 @@ func complement(p float64) float64 {
 }
 
 // worst takes down that the mean of the worst episodes keeps a bound. number counts such constraints.
-func (u *unfolding) worst(i int, c *problem.Constraint, number int) error {
+func (u *unfolding) worst(i int, c *problem.Limit, number int) error {
 	l := &Limit{Scope: WorstEpisodes, Constraint: i, Name: c.String(), Return: c.Limited(), Share: *c.CVaR}
 	kind, text := monitor.Excess, "excess of %s over %s"
 	if c.AtLeast != nil {

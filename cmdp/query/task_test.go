@@ -104,7 +104,7 @@ func TestTaskTargets(t *testing.T) {
 func TestEmptyTargets(t *testing.T) {
 	p := mustParse(t, taskHead)
 	three := 3.0
-	p.Constraints = []problem.Constraint{{Return: "cost", AtMost: &three}, {Return: "cost", AtLeast: new(3.5)}}
+	p.Constraints = []problem.Limit{{Return: "cost", AtMost: &three}, {Return: "cost", AtLeast: new(3.5)}}
 	_, err := New(t.Context(), p, CompileOptions{})
 	var member *problem.MemberError
 	if !errors.Is(err, geometry.ErrEmpty) || !errors.As(err, &member) || member.Path != "constraints[1]" {
@@ -126,7 +126,7 @@ func TestBoundsTooLarge(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			bound = -bound
 		}
-		p.Constraints = []problem.Constraint{{Return: "reward", AtLeast: new(-3.0)}, {Return: "cost"}}
+		p.Constraints = []problem.Limit{{Return: "reward", AtLeast: new(-3.0)}, {Return: "cost"}}
 		*[]**float64{&p.Constraints[1].AtLeast, &p.Constraints[1].AtMost}[rng.IntN(2)] = &bound
 		_, err := New(t.Context(), p, CompileOptions{})
 		var member *problem.MemberError
@@ -173,7 +173,7 @@ constraints: [{return: reward, at_most: -1}]
 		t.Errorf("a game whose bound is out of reach: the distance of 1 from the target is %g: want 2", distance)
 	}
 	p := mustParse(t, taskHead)
-	for _, pair := range [][2]problem.Constraint{
+	for _, pair := range [][2]problem.Limit{
 		{{Return: "cost", AtMost: new(-2.0)}, {Return: "cost", AtLeast: new(-1.0)}},
 		{{Return: "cost", AtLeast: new(7.0)}, {Return: "cost", AtMost: new(6.0)}},
 		{{Return: "cost", AtMost: new(8.0)}, {Return: "cost", AtLeast: new(9.0)}},
@@ -197,7 +197,7 @@ func TestLimitsAgainstTheirIntervals(t *testing.T) {
 		least, most := []float64{math.Inf(-1), math.Inf(-1)}, []float64{math.Inf(1), math.Inf(1)}
 		for range 1 + rng.IntN(5) {
 			i := rng.IntN(2)
-			c := problem.Constraint{Return: p.Returns[i]}
+			c := problem.Limit{Return: p.Returns[i]}
 			at := float64(rng.IntN(13) - 5)
 			sides := rng.IntN(4) // both of 3 are an equality
 			if sides != 0 {
