@@ -39,7 +39,8 @@ func (p *averageReward) bound(means, totals, v, small []float64) (value, margin 
 			}
 			inside := p.ends.Inside[c]
 			if !inside || collects { // else v is the same everywhere
-				if low.shortfall(s, c) > 0 && !low.holdsExactly(s, c) {
+				lack := low.shortfall(s, c)
+				if math.IsNaN(lack) || lack > 0 && !low.holdsExactly(s, c) {
 					return value, math.Inf(1)
 				}
 			}

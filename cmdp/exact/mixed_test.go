@@ -148,6 +148,19 @@ func TestMixedPrice(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
+			means, totals := p.splitDirection(dir)
+			infinite := p.liftValues(nil, w.LeastTotal) // on the way to the ends
+			for s := range infinite {
+				if p.ends.Of[s] < 0 && p.k.First[s] < p.k.First[s+1] {
+					infinite[s] = math.Inf(1)
+				}
+			}
+			for _, st := range m.StartStates() {
+				infinite[st.State] = want + scale
+			}
+			if low, margin := p.bound(means, totals, infinite, nil); low-margin > want+1e-9*scale {
+				t.Errorf("seed %d: a bound of %v by infinite values: want none above %v", seed, low-margin, want)
+			}
 			value, margin, err := p.solveRational(t.Context(), w, dir, value)
 			if err != nil || value-margin > want+1e-12*scale || value-margin < want-1e-9*scale {
 				t.Errorf("seed %d: in rational arithmetic %v with margin %v, %v: want %v", seed, value, margin, err, want)

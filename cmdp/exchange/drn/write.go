@@ -13,7 +13,8 @@ import (
 
 // Write writes a model, which must pass [exchange.Model.Check]. Every number is
 // written so that it is read as the same float64. A state without choices gets a
-// loop and the label deadlock, as in Storm. Games, start distributions that are not
+// loop and the label deadlock, as in Storm. A label that no state has is left out, since
+// labels stand beside states. Games, start distributions that are not
 // uniform, rewards of branches, action names of branches, and names with spaces
 // where the format has no quotes are errors.
 func Write(w io.Writer, m *exchange.Model) error {
