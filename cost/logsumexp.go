@@ -12,7 +12,7 @@ import (
 // NewLogSumExp returns temperature·log Σ_i exp(x_i/temperature), a smooth
 // maximum: it exceeds the largest coordinate by at most temperature·log d. The
 // temperature must be positive and within 1e-9 and 1e6 times the largest magnitude
-// below 1e60 of a side of the domain: colder is the maximum and warmer the mean, but for rounding.
+// below [geometry.NoSide] of a side of the domain: colder is the maximum and warmer the mean, but for rounding.
 func NewLogSumExp(temperature float64, domain *geometry.Box) (Cost, error) {
 	x, err := newDomain("logsumexp", domain)
 	if err != nil {
@@ -20,10 +20,6 @@ func NewLogSumExp(temperature float64, domain *geometry.Box) (Cost, error) {
 	}
 	return newLogSumExp("logsumexp", make([]float64, x.Dim()), temperature, x)
 }
-
-// noSide is from where on a side of the domain stands for none. Totals that have no bounds come with such sides, and
-// the returns that are looked at are of another size.
-const noSide = 1e60
 
 // newLogSumExp bounds the Lipschitz constant by the gradients on the domain,
 // which are probability vectors whose entry i is largest where x_i is at its upper
@@ -34,7 +30,7 @@ func newLogSumExp(what string, logWeight []float64, temperature float64, x domai
 	}
 	far := 0.0
 	for _, side := range slices.Concat(x.lower, x.upper) {
-		if a := math.Abs(side); a < noSide {
+		if a := math.Abs(side); a < geometry.NoSide {
 			far = math.Max(far, a)
 		}
 	}

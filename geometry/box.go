@@ -6,6 +6,10 @@ import (
 	"slices"
 )
 
+// NoSide is the magnitude from which on a finite side of a box, or of what lies in it, stands for none. Returns without
+// bounds have such sides, and those that are looked at are of another size.
+const NoSide = 1e60
+
 // Box is {x : lower ≤ x ≤ upper}, whose sides may be infinite. It is a Set; its
 // method Bounded gives the Compact where all sides are finite.
 type Box struct{ lower, upper []float64 }

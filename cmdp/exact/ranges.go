@@ -101,7 +101,7 @@ func CutBox(lower, upper []float64, target geometry.Compact) {
 		size := 0.0
 		note := func(x float64) {
 			// Corners of a set without bounds, such as a cone in a box, are known to rounding of Boundless.
-			if math.Abs(x) < 1e60 {
+			if math.Abs(x) < geometry.NoSide {
 				size = math.Max(size, math.Abs(x))
 			}
 		}

@@ -229,6 +229,29 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, mis
 	return nil
 }
 
+// residual turns what arrives in states into what is still missing beside the visits x of all but the last, which
+// stands for the states outside. It tells which states lead out, as far as one pass over the rows shows, and how far
+// a successor is behind its state at most.
+func residual(missing, x []float64, row func(s int32) (next []int32, share []float64, own float64)) (leads []bool,
+	reach int32) {
+	states := int32(len(missing)) - 1
+	leads = make([]bool, states)
+	for s := range states {
+		next, share, own := row(s)
+		y := x[s] * own
+		missing[s] -= y
+		for j, n := range next {
+			missing[n] += float64(y * share[j])
+			if n == states || leads[n] {
+				leads[s] = true
+			} else {
+				reach = max(reach, n-s)
+			}
+		}
+	}
+	return leads, reach
+}
+
 // loadRows makes a cache hold the rows of a policy in the states [from, to) of the component [lo, hi), whose
 // states are numbered from 0 there, what is outside being the number after the last. A row's own number is how
 // often the state is left.
@@ -265,9 +288,9 @@ const rarest = 1e-150
 // what is still on its way is at most rest in all, or rounding. It reports false where that is slow, or where
 // the policy may not leave the component from everywhere.
 func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals, x []float64, rest float64) bool {
-	states, reach, w := hi-lo, int32(0), &p.chain.cache
+	states, w := hi-lo, &p.chain.cache
 	w.start(0)
-	row := func(s int32) ([]int32, []float64) {
+	row := func(s int32) (next []int32, share []float64, own float64) {
 		if !w.holds(s, s+1) {
 			if int(states) <= threshold.Held {
 				p.loadRows(w, st, lo, hi, 0, states)
@@ -275,28 +298,16 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 				p.loadRows(w, st, lo, hi, s, min(states, s+int32(threshold.Chunk)))
 			}
 		}
-		return w.row(s - w.at)
+		next, share = w.row(s - w.at)
+		return next, share, w.own[s-w.at]
 	}
 	// What is still on its way, or too much of it. What has left stands last.
 	missing := grown(p.chain.scratch[0], int(states)+1)
 	p.chain.scratch[0] = missing
 	missing[copy(missing, arrivals)] = 0
-	leads := make([]bool, states) // out, as far as one pass shows
-	for s := range states {
-		next, share := row(s)
-		y := x[s] * w.own[s-w.at]
-		missing[s] -= y
-		for j, n := range next {
-			missing[n] += float64(y * share[j])
-			if n == states || leads[n] {
-				leads[s] = true
-			} else {
-				reach = max(reach, n-s)
-			}
-		}
-	}
+	leads, reach := residual(missing, x, row)
 	if !reachesExit(leads, func(s int32, visit func(n int32) bool) {
-		next, _ := row(s)
+		next, _, _ := row(s)
 		for _, n := range next {
 			if visit(n) {
 				return

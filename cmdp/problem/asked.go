@@ -92,29 +92,8 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 		a.rewards = append(a.rewards, r.Name)
 	}
 	for i := range p.Formulas {
-		f := &p.Formulas[i]
-		for _, condition := range []string{f.While, f.Goal} {
-			if condition == "" {
-				continue
-			}
-			if _, err := program.Parse(condition); err != nil {
-				return "", nil, a.bad(f, "%s: %s", shorten(condition), err.(*language.Error).Message)
-			}
-		}
-		if err := a.play(f, len(p.Formulas)); err != nil {
+		if err := a.examine(&p.Formulas[i], len(p.Formulas)); err != nil {
 			return "", nil, err
-		}
-		switch {
-		case f.Within >= 0 && slices.Contains(program.Actions, language.TimeAction):
-			return "", nil, a.bad(f, "a bound of time in a model with clocks is not supported: "+
-				"bound a reward that is 1 for each unit of time, as in F{\"time\"}<=%d", f.Within)
-		case f.Within == 0 && f.Kind == 'R':
-			return "", nil, a.bad(f, "the total of 0 steps, which is 0: want a bound of 1 or more")
-		case f.Within > 0 && f.Kind == 'R':
-			a.horizon = f.Within
-		}
-		if f.Kind == 'R' && f.Path == 'F' {
-			a.rest = f.Goal
 		}
 	}
 	for i := range p.Formulas {
@@ -126,11 +105,47 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 		return "", nil, a.bad(&p.Formulas[0],
 			"long-run means beside totals or probabilities: ask them in a problem file, see docs/properties.md")
 	}
+	if len(a.goals) > 1 {
+		tradeOff = a.tradeOff
+	}
+	return a.text(model, constants, p.Name), tradeOff, nil
+}
+
+// examine finds who asks a formula, for how many steps, and where the process rests; it refuses what cannot be asked.
+func (a *asked) examine(f *property.Formula, formulas int) error {
+	for _, condition := range []string{f.While, f.Goal} {
+		if condition == "" {
+			continue
+		}
+		if _, err := a.program.Parse(condition); err != nil {
+			return a.bad(f, "%s: %s", shorten(condition), err.(*language.Error).Message)
+		}
+	}
+	if err := a.play(f, formulas); err != nil {
+		return err
+	}
+	switch {
+	case f.Within >= 0 && slices.Contains(a.program.Actions, language.TimeAction):
+		return a.bad(f, "a bound of time in a model with clocks is not supported: "+
+			"bound a reward that is 1 for each unit of time, as in F{\"time\"}<=%d", f.Within)
+	case f.Within == 0 && f.Kind == 'R':
+		return a.bad(f, "the total of 0 steps, which is 0: want a bound of 1 or more")
+	case f.Within > 0 && f.Kind == 'R':
+		a.horizon = f.Within
+	}
+	if f.Kind == 'R' && f.Path == 'F' {
+		a.rest = f.Goal
+	}
+	return nil
+}
+
+// text writes the problem file.
+func (a *asked) text(model string, constants map[string]string, name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("format: " + Format)
-	if p.Name != "" {
-		line("name: %s", quote(p.Name))
+	if name != "" {
+		line("name: %s", quote(name))
 	}
 	switch {
 	case a.average:
@@ -150,8 +165,8 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 	line("transitions:\n  file: %s", quote(model))
 	for i, of := range []map[string]string{constants, a.entering} {
 		var values []string
-		for _, name := range slices.Sorted(maps.Keys(of)) {
-			values = append(values, name+": "+quote(of[name]))
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			values = append(values, key+": "+quote(of[key]))
 		}
 		if values != nil {
 			line("  %s: {%s}", []string{"constants", "entering"}[i], strings.Join(values, ", "))
@@ -163,10 +178,7 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 	if a.rest != "" {
 		line("  rest: %s", quote(a.rest))
 	}
-	if len(a.goals) < 2 {
-		a.tradeOff = nil
-	}
-	return b.String(), a.tradeOff, nil
+	return b.String()
 }
 
 // play looks at who asks a formula. In a game that is one player, against the other one, and for a number of steps.

@@ -66,11 +66,7 @@ func Random(rng *rand.Rand, has Has) *exchange.Model {
 	}
 	switch {
 	case one(has.Names):
-		m.Variables = []exchange.Variable{{Name: "x", Ints: make([]int64, states)},
-			{Name: "b", Bool: true, Ints: make([]int64, states)}}
-		for s := range states {
-			m.Variables[0].Ints[s], m.Variables[1].Ints[s] = rng.Int64N(1000)-500*rng.Int64N(2), rng.Int64N(2)
-		}
+		m.Variables = randomVariables(rng, states)
 	case one(has.TextNames):
 		names := make([]string, states)
 		for s := range names {
@@ -90,23 +86,39 @@ func Random(rng *rand.Rand, has Has) *exchange.Model {
 		}
 	}
 	for i := range rng.IntN(4) {
-		r := exchange.Reward{Name: "reward" + strconv.Itoa(i)}
-		if one(has.StateRewards) {
-			r.State = numbers(rng, states)
-			for s := range states {
-				if m.First[s] == m.First[s+1] {
-					r.State[s] = 0
-				}
-			}
-		} else {
-			r.Choice = numbers(rng, m.Choices())
-		}
+		r := randomReward(rng, m, one(has.StateRewards))
+		r.Name = "reward" + strconv.Itoa(i)
 		if one(has.BranchRewards) && r.State == nil {
 			r.Choice, r.Branch = nil, numbers(rng, m.Branches())
 		}
 		m.Rewards = append(m.Rewards, r)
 	}
 	return m
+}
+
+// randomVariables returns a number and a truth value for each state.
+func randomVariables(rng *rand.Rand, states int) []exchange.Variable {
+	number := exchange.Variable{Name: "x", Ints: make([]int64, states)}
+	truth := exchange.Variable{Name: "b", Bool: true, Ints: make([]int64, states)}
+	for s := range states {
+		number.Ints[s] = rng.Int64N(1000) - 500*rng.Int64N(2)
+		truth.Ints[s] = rng.Int64N(2)
+	}
+	return []exchange.Variable{number, truth}
+}
+
+// randomReward returns a reward of states, 0 where these rest, or of choices.
+func randomReward(rng *rand.Rand, m *exchange.Model, ofStates bool) exchange.Reward {
+	if !ofStates {
+		return exchange.Reward{Choice: numbers(rng, m.Choices())}
+	}
+	r := exchange.Reward{State: numbers(rng, len(m.First)-1)}
+	for s := range r.State {
+		if m.First[s] == m.First[s+1] {
+			r.State[s] = 0
+		}
+	}
+	return r
 }
 
 func appendChoice(rng *rand.Rand, m *exchange.Model, states int, twins bool) {
