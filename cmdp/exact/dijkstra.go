@@ -111,8 +111,8 @@ func (w *classPaths) dijkstra(goals []int32) {
 	}
 }
 
-// walk calls visit with the choices on the way from a node to its goal, and the states in which they are taken.
-func (w *classPaths) walk(n int32, visit func(s, c int32)) {
+// visitPath calls visit with the choices on the way from a node to its goal, and the states in which they are taken.
+func (w *classPaths) visitPath(n int32, visit func(s, c int32)) {
 	for !w.goal[n] {
 		c := w.viaChoice[n]
 		visit(w.t.p.least.Predecessors.Owner[c], c)

@@ -262,7 +262,7 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 	if err != nil {
 		return nil, 0, err
 	}
-	t.goRound(visited)
+	t.addLoopVisits(visited)
 	for i, s := range visited.states {
 		st.Assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
 	}
@@ -272,8 +272,9 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 // errNeedsMemory says that a policy would have to remember whether it is done with loops.
 var errNeedsMemory = errors.New("exact: a policy without memory does not leave loops and stay")
 
-// goRound adds the steps in loops to the visits of those policies that come to them, unless it may also stay there.
-func (t *longRunMixture) goRound(visited *choiceVisits) {
+// addLoopVisits adds the steps in loops to the visits of those policies that come to them, unless it may also stay
+// there.
+func (t *longRunMixture) addLoopVisits(visited *choiceVisits) {
 	for j := len(t.rays) - 1; j >= 0; j-- {
 		of := t.rays[j].ray
 		if !slices.ContainsFunc(of.states, func(s int32) bool { return floats.Sum(visited.of(s)) > 0 }) ||
@@ -435,7 +436,7 @@ func (t *longRunMixture) addCycle(ctx context.Context, l *link, end int32, least
 	exits := make(map[int32][]int32)
 	for i := range found {
 		w.dijkstra([]int32{int32((i + 1) % len(found))})
-		w.walk(int32(i), func(s, c int32) {
+		w.visitPath(int32(i), func(s, c int32) {
 			at := outside
 			if t.classNumber[s] >= 0 {
 				at = exits

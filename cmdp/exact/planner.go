@@ -143,7 +143,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 			if p.m.Discount() < 1 || p.m.Mean(i) {
 				continue
 			}
-			if free, err := p.keptForFree(ctx, task, opts, i); free != nil || err != nil {
+			if free, err := p.satisfiedByGrowth(ctx, task, opts, i); free != nil || err != nil {
 				return free, err
 			}
 		}

@@ -253,13 +253,13 @@ func (q *nearlyOptimal) program() *lp.Problem {
 		p.Rows = append(p.Rows, q.change(at))
 	}
 	if q.relaxed >= 0 {
-		p.Rows[q.place(q.relaxed)].Upper = 1
+		p.Rows[q.targetRowIndex(q.relaxed)].Upper = 1
 	}
 	return p
 }
 
-// place is where the program has a row of the target.
-func (q *nearlyOptimal) place(row int) int {
+// targetRowIndex is where the program has a row of the target.
+func (q *nearlyOptimal) targetRowIndex(row int) int {
 	return len(q.blocks) + slices.Index(q.rowOrder, programRow{false, row})
 }
 
@@ -316,10 +316,10 @@ func (q *nearlyOptimal) relax(row int) error {
 	case before == row:
 		return q.grow()
 	}
-	if err := q.solver.SetRowBounds(q.place(before), math.Inf(-1), 0); err != nil {
+	if err := q.solver.SetRowBounds(q.targetRowIndex(before), math.Inf(-1), 0); err != nil {
 		return err
 	}
-	if err := q.solver.SetRowBounds(q.place(row), math.Inf(-1), 1); err != nil {
+	if err := q.solver.SetRowBounds(q.targetRowIndex(row), math.Inf(-1), 1); err != nil {
 		return err
 	}
 	return q.grow()

@@ -112,7 +112,7 @@ func (f *tallied) recheck(ctx context.Context, dir []float64) (value, margin flo
 	return f.iterate(ctx, dir, func(b *tallySweep, s int) {
 		in := b.apart[s]
 		b.again(b.to[b.t.Below(s):][:1], s, in.Least-1, dir)
-		b.again(b.told(b.to, s), s, in.Least, dir)
+		b.again(b.distinguished(b.to, s), s, in.Least, dir)
 		b.again(b.to[b.t.Above(s):][:1], s, in.Most+1, dir)
 	})
 }

@@ -132,7 +132,7 @@ type tallyFlow struct {
 type inflow struct {
 	state, choice int32 // of rest, choice is −1
 	entry         int32 // of the row of the choice, −1 of rest
-	earns         bool  // it is the first of its choice
+	first         bool  // it is the first of its choice
 }
 
 func newTallyFlow(f *tallied) *tallyFlow {
@@ -148,12 +148,12 @@ func newTallyFlow(f *tallied) *tallyFlow {
 				into[s] = append(into[s], inflow{s, -1, -1, false})
 			}
 			for c := k.First[s]; c < k.First[s+1]; c++ {
-				earns := true
+				first := true
 				next, prob := k.Row(int(c))
 				for e, n := range next {
 					if prob[e] > 0 {
-						into[n] = append(into[n], inflow{s, c, int32(e), earns})
-						earns = false
+						into[n] = append(into[n], inflow{s, c, int32(e), first})
+						first = false
 					}
 				}
 			}
@@ -242,7 +242,7 @@ func (b *tallyPull) state(s int, into []inflow) {
 		switch {
 		case !b.apart[from].Reached():
 		case x.choice < 0:
-			b.add(out, s, x, b.told(b.mass, from), b.apart[from].Least)
+			b.add(out, s, x, b.distinguished(b.mass, from), b.apart[from].Least)
 			b.to[b.t.Below(s)] += b.mass[low]
 			b.to[b.t.Above(s)] += b.mass[high]
 		default:
@@ -269,8 +269,8 @@ func (b *tallyPull) add(out []float64, s int, in inflow, x []float64, count int3
 		probability, amount := b.entry(in)
 		p, count = probability, count+amount
 	}
-	if in.earns {
-		b.earn(floats.Sum(x), in.choice)
+	if in.first {
+		b.addReturns(floats.Sum(x), in.choice)
 	}
 	below, within := b.split(s, count, len(x))
 	if below < within {
@@ -287,8 +287,8 @@ func (b *tallyPull) entry(in inflow) (probability float64, amount int32) {
 	return prob[in.entry], b.amounts[first+int(in.entry)]
 }
 
-// earn adds the returns of an occupancy of a choice.
-func (b *tallyPull) earn(mass float64, c int32) {
+// addReturns adds the returns of an occupancy of a choice.
+func (b *tallyPull) addReturns(mass float64, c int32) {
 	d := b.t.Base.Dim()
 	for j, i := range b.t.Columns {
 		if i < d {
@@ -312,8 +312,8 @@ func (b *tallyPull) line(pair int, x []float64, p float64, above bool, count int
 
 // settled adds what comes to a state from a pair that does not tell counts apart.
 func (b *tallyPull) settled(s int, in inflow, x float64, above bool) {
-	if in.earns {
-		b.earn(x, in.choice)
+	if in.first {
+		b.addReturns(x, in.choice)
 	}
 	pair := b.t.Below(s)
 	if above {

@@ -28,8 +28,9 @@ func (f *tallied) step(h int) tallyStep {
 	return out
 }
 
-// told returns the part of what there is for each pair that is about the counts of a state that are told apart.
-func (b *tallyStep) told(of []float64, s int) []float64 {
+// distinguished returns the part of what there is for each pair that is about the counts of a state that are told
+// apart.
+func (b *tallyStep) distinguished(of []float64, s int) []float64 {
 	in := b.apart[s]
 	if in.Least > in.Most {
 		return nil
@@ -77,7 +78,7 @@ func (b *tallySweep) improve(s int, record *tallyPolicy) {
 		b.rest(s)
 		return
 	}
-	out, actions := b.told(b.to, s), record.room(&b.actions, s, in)
+	out, actions := b.distinguished(b.to, s), record.room(&b.actions, s, in)
 	if len(b.q) < len(out) {
 		b.q = make([]float64, len(out))
 	}
@@ -115,7 +116,7 @@ func (b *tallySweep) improve(s int, record *tallyPolicy) {
 
 // rest sets the values of a state in which the process rests.
 func (b *tallySweep) rest(s int) {
-	out := b.told(b.to, s)
+	out := b.distinguished(b.to, s)
 	clear(out)
 	b.gather(out, s, 1, b.apart[s].Least)
 	b.to[b.t.Below(s)], b.to[b.t.Above(s)] = b.from[b.t.Below(s)], b.from[b.t.Above(s)]

@@ -126,7 +126,7 @@ func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Opt
 	if r, err := p.withoutReturn(ctx, task, opts, i); r != nil || err != nil {
 		return r, err
 	}
-	if r, err := p.keptForFree(ctx, task, opts, i); r != nil || err != nil {
+	if r, err := p.satisfiedByGrowth(ctx, task, opts, i); r != nil || err != nil {
 		return r, err
 	}
 	g, ok := task.Cost.(cost.Affine)
@@ -281,10 +281,10 @@ func (p *Planner) limitsBeside(limits []cmdp.Constraint, i int) (geometry.Compac
 	return limitsWithout(limits, i, lower, upper)
 }
 
-// keptForFree answers a task in which limits alone ask for total i, all of them on one side, to which it can grow for
-// ever while the others are kept. A policy that does so with any probability keeps them: the optimum is that without
-// them, and is come as near to as the gap asks. It is nil if that is not so, or not known.
-func (p *Planner) keptForFree(ctx context.Context, task cmdp.Task, opts Options, i int) (*Result, error) {
+// satisfiedByGrowth answers a task in which limits alone ask for total i, all of them on one side, to which it can
+// grow for ever while the others are kept. A policy that does so with any probability keeps them: the optimum is that
+// without them, and is come as near to as the gap asks. It is nil if that is not so, or not known.
+func (p *Planner) satisfiedByGrowth(ctx context.Context, task cmdp.Task, opts Options, i int) (*Result, error) {
 	limits, ok := limitsOf(task)
 	if g, affine := task.Cost.(cost.Affine); i < 0 || task.Cost != nil && !(affine && g.Gradient()[i] == 0) {
 		return nil, nil

@@ -31,11 +31,11 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	return atAnyCost(task, func(task cmdp.Task) error { return verifyFor(ctx, m, task, c) })
+	return verifyForAnyCost(task, func(task cmdp.Task) error { return verifyFor(ctx, m, task, c) })
 }
 
-// atAnyCost returns nil if a proof holds for all policies, or for those whose cost is finite.
-func atAnyCost(task cmdp.Task, verify func(task cmdp.Task) error) error {
+// verifyForAnyCost returns nil if a proof holds for all policies, or for those whose cost is finite.
+func verifyForAnyCost(task cmdp.Task, verify func(task cmdp.Task) error) error {
 	limits := task
 	limits.Cost = nil
 	if err := verify(limits); err == nil || task.Cost == nil {
@@ -261,7 +261,7 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	return atAnyCost(task, func(task cmdp.Task) error { return verifyRationalFor(ctx, m, task, c) })
+	return verifyForAnyCost(task, func(task cmdp.Task) error { return verifyRationalFor(ctx, m, task, c) })
 }
 
 // verifyRationalFor is VerifyRational for the policies for which what matters to a task is finite.

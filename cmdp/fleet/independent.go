@@ -17,7 +17,7 @@ import (
 // Independent agents play the policies that a plan gives them, and none knows of another.
 type Independent struct {
 	f        *Fleet
-	groups   []party
+	groups   []agentGroup
 	policies []cmdp.Policy // of each group
 }
 
@@ -127,7 +127,7 @@ func (p *Independent) add(kind int, counts []int, policies []cmdp.Policy) error 
 		if n == 0 {
 			continue
 		}
-		g := party{kind: kind, count: n}
+		g := agentGroup{kind: kind, count: n}
 		if starts != nil {
 			g.start = starts[j]
 		}
@@ -203,7 +203,7 @@ func (p *Independent) Drift(ctx context.Context, steps int) ([]float64, error) {
 	return out, nil
 }
 
-func (p *Independent) parties() []party { return p.groups }
+func (p *Independent) agentGroups() []agentGroup { return p.groups }
 
 func (p *Independent) begin(rng *rand.Rand) controller { return &independentControl{p, rng, nil} }
 

@@ -17,14 +17,14 @@ import (
 // A Player controls a fleet: what is made by [NewIndependent], and with a horizon by [NewReplanner],
 // [NewDispatcher] and [NewWhittle]. It may play several episodes at a time.
 type Player interface {
-	// parties says in which groups agents are told apart.
-	parties() []party
+	// agentGroups says in which groups agents are told apart.
+	agentGroups() []agentGroup
 	// begin returns what controls one episode. All randomness of the control comes from rng.
 	begin(rng *rand.Rand) controller
 }
 
-// A party is a number of agents of one type.
-type party struct {
+// An agentGroup is a number of agents of one type.
+type agentGroup struct {
 	kind  int   // number of the type
 	count int   // of agents
 	start []int // how many begin in each state; nil where that is drawn for each agent
@@ -32,8 +32,8 @@ type party struct {
 
 // A controller controls one episode.
 type controller interface {
-	// act sets dst, one entry for each party and choice of step h, to how many agents take the choice. now is
-	// how many agents of each party are in each state, and so far is what was returned before the step, in the
+	// act sets dst, one entry for each group and choice of step h, to how many agents take the choice. now is
+	// how many agents of each group are in each state, and so far is what was returned before the step, in the
 	// coordinates of the fleet.
 	act(ctx context.Context, dst [][]int, h int, now [][]int, soFar []float64) error
 }
@@ -195,11 +195,11 @@ func (f *Fleet) playable(task cmdp.Task) ([]row, error) {
 func playEpisode(ctx context.Context, f *Fleet, player Player, time clock, seed uint64, number int) ([]float64, error) {
 	chance := rand.New(cmdp.Stream(seed, fmt.Sprintf("fleet episode %d", number)))
 	agent := rand.New(cmdp.Stream(seed, fmt.Sprintf("control of fleet episode %d", number)))
-	parties := player.parties()
-	now := make([][]int, len(parties))
-	next := make([][]int, len(parties))
-	acts := make([][]int, len(parties))
-	for g, p := range parties {
+	groups := player.agentGroups()
+	now := make([][]int, len(groups))
+	next := make([][]int, len(groups))
+	acts := make([][]int, len(groups))
+	for g, p := range groups {
 		m := f.Types[p.kind].Model
 		now[g] = make([]int, m.States())
 		next[g] = make([]int, m.States())
@@ -218,13 +218,13 @@ func playEpisode(ctx context.Context, f *Fleet, player Player, time clock, seed 
 	control := player.begin(agent)
 	weight := time.first
 	for h := range time.steps {
-		for g, p := range parties {
+		for g, p := range groups {
 			acts[g] = resized(acts[g], stepChoices(f.Types[p.kind].Model, h))
 		}
 		if err := control.act(ctx, acts, h, now, v); err != nil {
 			return nil, err
 		}
-		for g, p := range parties {
+		for g, p := range groups {
 			f.step(v, weight, chance, p.kind, h, next[g], now[g], acts[g])
 		}
 		now, next = next, now

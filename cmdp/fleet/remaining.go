@@ -175,14 +175,14 @@ func (p *remaining) schedule(h int, masses [][]float64, soFar []float64) {
 	}
 }
 
-// pace keeps a serving of step h to the schedule of the budgets.
-func (p *remaining) pace(v *serving, h int, soFar []float64) {
-	v.paced = make([]float64, len(v.rows))
+// reserveBudgets keeps an allocation of step h to the schedule of the budgets.
+func (p *remaining) reserveBudgets(v *allocation, h int, soFar []float64) {
+	v.reserved = make([]float64, len(v.rows))
 	for i, r := range v.rows {
 		for k := range p.rows {
 			if r == &p.rows[k] && p.rows[k].budget {
 				room := min(v.room[i], p.allowed[k][h]-r.value(soFar))
-				v.paced[i] = v.room[i] - room
+				v.reserved[i] = v.room[i] - room
 				v.room[i] = room
 			}
 		}
@@ -199,12 +199,12 @@ func startsOf(masses []float64) (list []cmdp.StartState) {
 	return list
 }
 
-// judge sets the values of the actions of a serving of step h by the last prices.
-func (p *remaining) judge(v *serving, parties []party, h int) {
+// judge sets the values of the actions of an allocation of step h by the last prices.
+func (p *remaining) judge(v *allocation, groups []agentGroup, h int) {
 	dir, ofStep := p.program.Direction(), p.pricesOf(h)
 	for i := range v.slots {
 		x := &v.slots[i]
-		kind := parties[x.party].kind
+		kind := groups[x.group].kind
 		m := p.f.Types[kind].Model
 		rows := m.Rows(h)
 		rows.Choices(x.state)

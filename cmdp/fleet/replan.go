@@ -20,7 +20,7 @@ type Replanner struct {
 	rows   []row
 	every  int
 	paced  bool // budgets are: what a step uses more than planned would be missing for later steps
-	groups []party
+	groups []agentGroup
 	first  *remaining
 }
 
@@ -45,16 +45,16 @@ func NewReplanner(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan, eve
 	return &Replanner{f: f, rows: rows, every: every, paced: paced, groups: f.byType(), first: first}, nil
 }
 
-// byType returns a party for each type.
-func (f *Fleet) byType() []party {
-	parties := make([]party, len(f.Types))
+// byType returns a group for each type.
+func (f *Fleet) byType() []agentGroup {
+	groups := make([]agentGroup, len(f.Types))
 	for k, t := range f.Types {
-		parties[k] = party{kind: k, count: t.Count, start: t.Starts}
+		groups[k] = agentGroup{kind: k, count: t.Count, start: t.Starts}
 	}
-	return parties
+	return groups
 }
 
-func (p *Replanner) parties() []party { return p.groups }
+func (p *Replanner) agentGroups() []agentGroup { return p.groups }
 
 func (p *Replanner) begin(rng *rand.Rand) controller {
 	return &replanning{Replanner: p, rng: rng, program: p.first.clone()}
@@ -94,9 +94,9 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 			}
 		}
 	}
-	v := c.f.newServing(c.rows, c.groups, h, now, soFar)
+	v := c.f.newAllocation(c.rows, c.groups, h, now, soFar)
 	if c.paced {
-		c.program.pace(v, h, soFar)
+		c.program.reserveBudgets(v, h, soFar)
 	}
 	c.program.judge(v, c.groups, h)
 	v.findRests()
@@ -106,7 +106,7 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 	}
 	adds, limits := c.matters(v, h)
 	v.round(c.rng.Perm(len(v.slots)), wanted, adds, limits)
-	v.mend()
+	v.repairWithBudgets()
 	if h%c.every != 0 {
 		v.fill()
 	}
@@ -128,10 +128,10 @@ func (c *replanning) wanted(x *slot, h int) []float64 {
 		}
 		sum += weight
 	}
-	mixture := c.mixture[x.party]
+	mixture := c.mixture[x.group]
 	heaviest := 0
 	for j, of := range mixture {
-		if weight := of.Weight * c.masses[x.party][j][x.state]; weight > 0 {
+		if weight := of.Weight * c.masses[x.group][j][x.state]; weight > 0 {
 			add(weight, of.Policy)
 		}
 		if of.Weight > mixture[heaviest].Weight {
@@ -149,7 +149,7 @@ func (c *replanning) wanted(x *slot, h int) []float64 {
 
 // matters returns what an agent of a slot adds to each limit at step h by each action, in the unit of the
 // largest such number. Limits about other steps are left out.
-func (c *replanning) matters(v *serving, h int) (adds func(slot int) [][]float64, limits int) {
+func (c *replanning) matters(v *allocation, h int) (adds func(slot int) [][]float64, limits int) {
 	table := make([][][]float64, len(v.slots))
 	for k := range c.rows {
 		r := &c.rows[k]
@@ -160,7 +160,7 @@ func (c *replanning) matters(v *serving, h int) (adds func(slot int) [][]float64
 		most := 0.0
 		for i := range v.slots {
 			x := &v.slots[i]
-			kind := c.groups[x.party].kind
+			kind := c.groups[x.group].kind
 			m := c.f.Types[kind].Model
 			rows := m.Rows(h)
 			rows.Choices(x.state)
@@ -210,7 +210,7 @@ func (c *replanning) follow(h int) {
 type Dispatcher struct {
 	f      *Fleet
 	rows   []row
-	groups []party
+	groups []agentGroup
 	prices *remaining
 }
 
@@ -240,17 +240,17 @@ func NewDispatcher(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan) (*
 	return &Dispatcher{f: f, rows: rows, groups: f.byType(), prices: p}, nil
 }
 
-func (p *Dispatcher) parties() []party { return p.groups }
+func (p *Dispatcher) agentGroups() []agentGroup { return p.groups }
 
 func (p *Dispatcher) begin(*rand.Rand) controller { return p }
 
 func (p *Dispatcher) act(_ context.Context, dst [][]int, h int, now [][]int, soFar []float64) error {
-	v := p.f.newServing(p.rows, p.groups, h, now, soFar)
-	p.prices.pace(v, h, soFar)
+	v := p.f.newAllocation(p.rows, p.groups, h, now, soFar)
+	p.prices.reserveBudgets(v, h, soFar)
 	p.prices.judge(v, p.groups, h)
 	v.findRests()
 	v.serve(v.advantages())
-	v.mend()
+	v.repairWithBudgets()
 	v.write(dst)
 	return nil
 }

@@ -177,7 +177,7 @@ func indexOf(breaks []float64, signs []int) (index float64, ok bool) {
 type Whittle struct {
 	f       *Fleet
 	rows    []row
-	groups  []party
+	groups  []agentGroup
 	indices Indices
 }
 
@@ -194,17 +194,17 @@ func NewWhittle(f *Fleet, task cmdp.Task) (*Whittle, error) {
 	return &Whittle{f: f, rows: rows, groups: f.byType(), indices: indices}, nil
 }
 
-func (p *Whittle) parties() []party { return p.groups }
+func (p *Whittle) agentGroups() []agentGroup { return p.groups }
 
 func (p *Whittle) begin(*rand.Rand) controller { return p }
 
 func (p *Whittle) act(_ context.Context, dst [][]int, h int, now [][]int, _ []float64) error {
-	v := p.f.newServing(p.rows, p.groups, h, now, nil)
+	v := p.f.newAllocation(p.rows, p.groups, h, now, nil)
 	v.findRests()
 	var claims []claim
 	for i := range v.slots {
 		x := &v.slots[i]
-		index := p.indices[p.groups[x.party].kind][h][x.state]
+		index := p.indices[p.groups[x.group].kind][h][x.state]
 		if len(x.acts) == 2 && index > 0 {
 			claims = append(claims, claim{slot: i, action: 1 - x.rest, gain: index})
 		}

@@ -21,8 +21,8 @@ type band struct {
 	y    []float64
 }
 
-// place returns the place of a state among n.
-func (f *band) place(s, n int) int {
+// positionOf returns the place of a state among n.
+func (f *band) positionOf(s, n int) int {
 	switch {
 	case !f.folded:
 		return s
@@ -57,10 +57,10 @@ func (f *band) factorize(ctx context.Context, y *Chain) bool {
 	n, w := y.States(), 2*f.width+1
 	f.row, f.out, f.leak, f.y = resized(f.row, n*w), grown(f.out, n), grown(f.leak, n), grown(f.y, n)
 	for s := range n {
-		at := f.place(s, n)
+		at := f.positionOf(s, n)
 		f.leak[at] = y.leak[s]
 		for e := y.first[s]; e < y.first[s+1]; e++ {
-			f.row[at*w+f.width+f.place(int(y.next[e]), n)-at] += y.prob[e]
+			f.row[at*w+f.width+f.positionOf(int(y.next[e]), n)-at] += y.prob[e]
 		}
 	}
 	for s := range n {
@@ -100,7 +100,7 @@ func (f *band) before(s int) []float64 {
 func (f *band) solve(x, right []float64, transposed bool) {
 	n, y := len(f.out), f.y
 	for s, r := range right {
-		y[f.place(s, n)] = r
+		y[f.positionOf(s, n)] = r
 	}
 	if transposed {
 		for s, out := range f.out {
@@ -123,6 +123,6 @@ func (f *band) solve(x, right []float64, transposed bool) {
 		}
 	}
 	for s := range x {
-		x[s] = y[f.place(s, n)]
+		x[s] = y[f.positionOf(s, n)]
 	}
 }

@@ -254,7 +254,7 @@ func (w *exploration) visit(h int, pair int32, k *cmdp.Kernel, come func(to int3
 	if first == end {
 		clear(w.returns[:d])
 		after := w.step(tuple, Transition{s, -1, s, nil}, unpaid)
-		if after == tuple && !w.pays() {
+		if after == tuple && !w.hasReturns() {
 			return false
 		}
 		come(w.enter(int32(s), after, 1))
@@ -313,6 +313,6 @@ func (w *exploration) step(tuple int32, t Transition, unpaid bool) int32 {
 	return w.number(false)
 }
 
-func (w *exploration) pays() bool {
+func (w *exploration) hasReturns() bool {
 	return slices.ContainsFunc(w.returns, func(x float64) bool { return x != 0 })
 }

@@ -120,7 +120,7 @@ func (r *Reach) Start(dst []float64, t Transition) int {
 		memory = memory*(r.costs[i].most+1) + r.costs[i].most
 	}
 	dst[0] = 0
-	memory = r.spend(1+memory, t)
+	memory = r.afterCosts(1+memory, t)
 	if memory == over {
 		return over
 	}
@@ -133,7 +133,7 @@ func (r *Reach) Step(dst []float64, memory int, t Transition) int {
 	if memory == over {
 		return over
 	}
-	memory = r.spend(memory, t)
+	memory = r.afterCosts(memory, t)
 	if memory == over {
 		return over
 	}
@@ -147,8 +147,8 @@ func (r *Reach) Step(dst []float64, memory int, t Transition) int {
 	return memory
 }
 
-// spend returns the memory with what a transition costs taken off.
-func (r *Reach) spend(memory int, t Transition) int {
+// afterCosts returns the memory with what a transition costs taken off.
+func (r *Reach) afterCosts(memory int, t Transition) int {
 	left, radix := memory-1, 1
 	for i := range r.costs {
 		k := &r.costs[i]

@@ -48,10 +48,12 @@ type changeError struct{ message string }
 func (e *changeError) Error() string        { return e.message }
 func (e *changeError) Is(target error) bool { return target == ErrChange }
 
-func unusable(format string, args ...any) error { return &changeError{fmt.Sprintf(format, args...)} }
+func newChangeError(format string, args ...any) error {
+	return &changeError{fmt.Sprintf(format, args...)}
+}
 
 func unknownReturn(name string, known []string) error {
-	return unusable("unknown return %q: want %s", name, strings.Join(known, ", "))
+	return newChangeError("unknown return %q: want %s", name, strings.Join(known, ", "))
 }
 
 // With returns the query of the changed problem. The model is shared unless other things have to be remembered. Errors
@@ -79,7 +81,7 @@ func (e *edit) apply(c *Change) error {
 	}
 	switch {
 	case c.Maximize != "" && c.Minimize != "":
-		return unusable("maximize %s and minimize %s: want one goal", c.Maximize, c.Minimize)
+		return newChangeError("maximize %s and minimize %s: want one goal", c.Maximize, c.Minimize)
 	case c.Maximize != "":
 		p.Goal = problem.Goal{Maximize: c.Maximize}
 	case c.Minimize != "":
@@ -98,7 +100,7 @@ func (e *edit) apply(c *Change) error {
 	if c.Widen != 0 {
 		wider, err := p.Widened(c.Widen)
 		if err != nil {
-			return unusable("%s", strings.TrimPrefix(err.Error(), "cmdp: "))
+			return newChangeError("%s", strings.TrimPrefix(err.Error(), "cmdp: "))
 		}
 		p.Intervals = wider.Intervals
 	}
@@ -135,7 +137,7 @@ func (e *edit) declare(name string) error {
 	case monitor.AtLeast:
 		r.Meets = threshold
 	default:
-		return unusable("%s depends on where the worst episodes begin: want %s", name,
+		return newChangeError("%s depends on where the worst episodes begin: want %s", name,
 			strings.Join(e.q.Limitable(), ", "))
 	}
 	if p.Kinds == nil {
@@ -298,9 +300,9 @@ func (e *edit) inflate(radius float64) error {
 	case radius == 0:
 		return nil
 	case !(radius > 0) || math.IsInf(radius, 0):
-		return unusable("inflate %g: want a distance above 0", radius)
+		return newChangeError("inflate %g: want a distance above 0", radius)
 	case e.p.Target == nil:
-		return unusable("inflate %g: the problem has no target set: change its limits", radius)
+		return newChangeError("inflate %g: the problem has no target set: change its limits", radius)
 	}
 	e.p.Target = &problem.Set{Inflate: &problem.Inflate{Set: e.p.Target, Radius: radius}}
 	return nil

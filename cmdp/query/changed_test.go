@@ -415,7 +415,7 @@ func checkKept(t *testing.T, said string, q *Query, b Bound) {
 			t.Errorf("%s: two limits are called %s", said, l.Name)
 		}
 		after, of := strings.CutPrefix(l.Name, l.Return+" "+problem.Relation(l.AtLeast)+" ")
-		if !of || !strings.HasPrefix(after, short6(l.Bound)) && !strings.HasPrefix(after, short(l.Bound)) {
+		if !of || !strings.HasPrefix(after, sixDigits(l.Bound)) && !strings.HasPrefix(after, short(l.Bound)) {
 			t.Errorf("%s: a limit of %g on %s is called %s", said, l.Bound, l.Return, l.Name)
 		}
 		seen[l.Name] = true

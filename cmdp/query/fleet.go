@@ -33,14 +33,14 @@ func compileFleet(
 	ctx context.Context, p *problem.Problem, opts CompileOptions, declared int,
 ) (*compiled, *unfolding, error) {
 	f := &Fleet{Fleet: &fleet.Fleet{Returns: p.Returns, EachStep: stepwise(p)}}
-	wishes := wishesOf(p, opts.larger)
+	wanted := preferencesOf(p, opts.larger)
 	for i, m := range p.Fleet {
 		agent := *m.Agent
 		of := CompileOptions{Resolution: opts.Resolution, Workers: opts.Workers, Bytes: opts.Bytes,
 			Generate: neverGenerate, relaxed: opts.relaxed, larger: make(map[string]bool)}
 		for j, k := range m.Returns {
 			if k >= 0 { // else it is none of the fleet's
-				of.larger[agent.Returns[j]] = wishes[k].large
+				of.larger[agent.Returns[j]] = wanted[k].large
 			}
 		}
 		q, err := New(ctx, &agent, of)
@@ -48,7 +48,7 @@ func compileFleet(
 			return nil, nil, problem.Inside(err, "fleet", i, "model")
 		}
 		for j, k := range m.Returns {
-			if _, rounded := q.otherSides()[j]; k >= 0 && rounded && wishes[k].large && wishes[k].small {
+			if _, rounded := q.otherSides()[j]; k >= 0 && rounded && wanted[k].large && wanted[k].small {
 				return nil, nil, fmt.Errorf("the total of %s is rounded, and it is to be large for one limit or goal and "+
 					"small for another: want a resolution of which its values are multiples", p.Returns[k])
 			}
@@ -88,14 +88,15 @@ func compileFleet(
 	return c, u, err
 }
 
-// A wish says that a return is to be large, small, or both, for goal and limits.
-type wish struct{ large, small bool }
+// A preference says that a return is to be large, small, or both, for goal and limits.
+type preference struct{ large, small bool }
 
-// wishesOf returns what each return of a fleet is to be. The goal has no part in it where it is said what is larger.
-func wishesOf(p *problem.Problem, larger map[string]bool) []wish {
-	wishes := make([]wish, len(p.Returns))
+// preferencesOf returns what each return of a fleet is to be. The goal has no part in it where it is said what is
+// larger.
+func preferencesOf(p *problem.Problem, larger map[string]bool) []preference {
+	wanted := make([]preference, len(p.Returns))
 	for i, name := range p.Returns {
-		w := &wishes[i]
+		w := &wanted[i]
 		large, known := larger[name]
 		w.large, w.small = large, known && !large
 		if larger == nil {
@@ -108,7 +109,7 @@ func wishesOf(p *problem.Problem, larger map[string]bool) []wish {
 			}
 		}
 	}
-	return wishes
+	return wanted
 }
 
 // neverGenerate is a number of pairs that no product has: rows of all are stored.
@@ -165,7 +166,7 @@ func (c *compiled) servesFleet(p *problem.Problem, opts CompileOptions) (u *unfo
 	for _, i := range stepwise(p) {
 		same = same && slices.Contains(c.fleet.EachStep, i)
 	}
-	same = same && (!c.inexact || slices.Equal(wishesOf(p, opts.larger), wishesOf(c.of, opts.larger)))
+	same = same && (!c.inexact || slices.Equal(preferencesOf(p, opts.larger), preferencesOf(c.of, opts.larger)))
 	if !same {
 		return nil, false, nil
 	}
@@ -209,7 +210,7 @@ func atSteps(number int, c *problem.Limit, horizon int) (limits []*Limit, err er
 			}
 			name := stepped(c.Return, h)
 			limits = append(limits, &Limit{Scope: OnAverage, Constraint: number,
-				Name: words(name, atLeast, short6(*b), ""), Return: c.Limited(), Step: h + 1,
+				Name: words(name, atLeast, sixDigits(*b), ""), Return: c.Limited(), Step: h + 1,
 				Bound: *b, AtLeast: atLeast, expected: expected{name: name, atLeast: atLeast, bound: *b}})
 		}
 	}

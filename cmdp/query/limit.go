@@ -163,7 +163,7 @@ func onAverage(number int, c *problem.Limit) (limits []*Limit) {
 	}{{c.AtLeast, true}, {c.AtMost, false}} {
 		if b.bound != nil {
 			limits = append(limits, &Limit{Scope: OnAverage, Constraint: number,
-				Name: words(c.Return, b.atLeast, short6(*b.bound), ""), Return: c.Return,
+				Name: words(c.Return, b.atLeast, sixDigits(*b.bound), ""), Return: c.Return,
 				Bound: *b.bound, AtLeast: b.atLeast, expected: expected{name: c.Return, atLeast: b.atLeast,
 					bound: *b.bound}})
 		}
@@ -219,7 +219,7 @@ func (u *unfolding) chance(i int, of string, limit monitor.Threshold, probabilit
 	if !l.AtLeast {
 		l.Bound = complement(probability)
 	}
-	l.Name = words(l.Return, l.AtLeast, short6(l.Bound), "")
+	l.Name = words(l.Return, l.AtLeast, sixDigits(l.Bound), "")
 	l.expected = expected{name: l.Return, atLeast: l.AtLeast, bound: l.Bound}
 	large, known := u.opts.larger[l.Return]
 	if !known {
@@ -324,8 +324,8 @@ func words(of string, atLeast bool, bound, after string) string {
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// short6 writes a number for people with at most six significant digits.
-func short6(x float64) string {
+// sixDigits writes a number for people with at most six significant digits.
+func sixDigits(x float64) string {
 	return strconv.FormatFloat(x+0, 'g', 6, 64) // + 0 makes -0 plain
 }
 

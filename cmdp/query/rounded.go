@@ -32,7 +32,7 @@ func (q *Query) towards(ctx context.Context, over []Objective) (*Query, error) {
 	for _, o := range over {
 		name := strings.TrimSuffix(strings.TrimSuffix(o.Return, lowerBound), upperBound)
 		if name != o.Return {
-			return nil, unusable("%s is one side of a total that is rounded: want %s, of which the safe side is taken",
+			return nil, newChangeError("%s is one side of a total that is rounded: want %s, of which the safe side is taken",
 				o.Return, name)
 		}
 		opts.larger[name] = o.Maximize

@@ -199,7 +199,7 @@ func (q *Query) addSides(s *problem.Set) {
 
 // addBound adds sign·v_i ≤ sign·x.
 func (q *Query) addBound(i int, sign, x float64) {
-	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Returns[i], sign < 0, short6(x), ""),
+	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Returns[i], sign < 0, sixDigits(x), ""),
 		Return: q.Returns[i], Bound: x, AtLeast: sign < 0,
 		expected: expected{name: q.Returns[i], coordinate: i, atLeast: sign < 0, bound: x}}
 	q.addLimit(l, q.rowOf(l))
@@ -215,7 +215,7 @@ func (q *Query) addSide(normal []float64, offset float64) {
 			return
 		}
 	}
-	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Expression(normal), false, short6(offset), ""),
+	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Expression(normal), false, sixDigits(offset), ""),
 		Bound:    offset,
 		expected: expected{coordinate: -1, bound: offset}}
 	q.addLimit(l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name})

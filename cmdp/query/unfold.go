@@ -68,7 +68,7 @@ func unfold(p *problem.Problem, opts CompileOptions, known *compiled, soft bool)
 // build builds the product.
 func (u *unfolding) build(c *compiled) error {
 	p := u.p
-	if err := u.spend(); err != nil {
+	if err := u.addBudgets(); err != nil {
 		return err
 	}
 	var hidden []string
@@ -272,9 +272,9 @@ func (u *unfolding) budget(of, title string, limits []monitor.Threshold,
 	return b, nil
 }
 
-// spend adds the budgets, one for all limits of the total of a return; where it has to be rounded, one
+// addBudgets adds the budgets, one for all limits of the total of a return; where it has to be rounded, one
 // rounded down and one rounded up.
-func (u *unfolding) spend() error {
+func (u *unfolding) addBudgets() error {
 	done := make(map[string]bool)
 	for _, first := range u.wanted {
 		if done[first.of] {
@@ -292,7 +292,7 @@ func (u *unfolding) spend() error {
 			roundings, u.inexact = []monitor.Rounding{monitor.Up, monitor.Down}, true
 		}
 		for _, r := range roundings {
-			if err := u.spendRounded(all, r); err != nil {
+			if err := u.addBudget(all, r); err != nil {
 				return problem.Inside(err, first.path...)
 			}
 		}
@@ -300,7 +300,7 @@ func (u *unfolding) spend() error {
 	return nil
 }
 
-func (u *unfolding) spendRounded(all []wanted, r monitor.Rounding) error {
+func (u *unfolding) addBudget(all []wanted, r monitor.Rounding) error {
 	var limits []monitor.Threshold
 	var names []string
 	enforced := false

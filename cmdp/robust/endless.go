@@ -46,7 +46,7 @@ func (f *endless) evaluate(
 	all := make([]float64, f.set.m.States()*n)
 	errs := make([]error, n)
 	r := parallel.Relay{Workers: f.set.spec.Workers, Stages: 1, Parts: n, Do: func(_, j int) {
-		f.set.tell("finding values of states", float64(j)/float64(n))
+		f.set.reportWork("finding values of states", float64(j)/float64(n))
 		var v []float64
 		v, _, errs[j] = f.bound(ctx, f.set.newSystem(policy), dirs[j], &out, j)
 		for s, x := range v {
@@ -96,7 +96,7 @@ func (f *endless) discounted(
 		return nil, nil, err
 	}
 	if len(y.states) > 0 {
-		rise, _ := y.rise(b, in, v)
+		rise, _ := y.greatestIncrease(b, in, v)
 		out.margin[j] = math.Max(0, rise) / (1 - b.gamma) * (1 + 8*unit)
 	}
 	f.start(b, v, out, j)
@@ -134,7 +134,7 @@ func (f *endless) total(ctx context.Context, y *system, dir []float64, out *pass
 // raise makes the values of the marked states a little greater, so that no backup raises any.
 func (y *system) raise(ctx context.Context, b *backup, a *Answer, in []bool, v []float64) error {
 	const most = 40
-	_, extra := y.rise(b, in, v)
+	_, extra := y.greatestIncrease(b, in, v)
 	for range most {
 		if extra == 0 {
 			return nil // all values and rewards are 0
@@ -142,7 +142,7 @@ func (y *system) raise(ctx context.Context, b *backup, a *Answer, in []bool, v [
 		if err := y.greatest(ctx, b, a, in, v, 4*extra); err != nil {
 			return err
 		}
-		rise, rounding := y.rise(b, in, v)
+		rise, rounding := y.greatestIncrease(b, in, v)
 		if rise <= 0 {
 			return nil
 		}

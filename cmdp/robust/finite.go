@@ -45,7 +45,7 @@ func (f *finite) backward(ctx context.Context, dirs [][]float64, keep *[][]float
 	most := make([]parallel.Maximum, (steps+1)*n) // magnitudes of values, in each direction
 	r := parallel.Relay{Workers: f.set.spec.Workers, Stages: steps, Parts: div.Parts, Do: func(stage, part int) {
 		if part == 0 {
-			f.set.tell("finding values of states", float64(stage)/float64(steps))
+			f.set.reportWork("finding values of states", float64(stage)/float64(steps))
 		}
 		lo, hi := div.Part(part)
 		b, next := idle.Get().(*backup), values[stage+1]
@@ -191,7 +191,7 @@ func (f *finite) improve(
 			of := dst[s*n : (s+1)*n]
 			copy(of, v[s*n:])
 			copy(share, weights)
-			if visits != nil && !floats0(visits[h][s*n:(s+1)*n]) {
+			if visits != nil && !allZero(visits[h][s*n:(s+1)*n]) {
 				floats.Mul(share, visits[h][s*n:(s+1)*n])
 			}
 			if first < end {
@@ -205,8 +205,8 @@ func (f *finite) improve(
 	return exact.NewPolicy(rules), nil
 }
 
-// floats0 reports whether all numbers are 0.
-func floats0(x []float64) bool {
+// allZero reports whether all numbers are 0.
+func allZero(x []float64) bool {
 	for _, y := range x {
 		if y != 0 {
 			return false
@@ -238,7 +238,7 @@ func (f *finite) visits(ctx context.Context, policy cmdp.Policy, b *backup) ([][
 		for s := range states {
 			mass := out[h][s*n : (s+1)*n]
 			first, end := k.Choices(s)
-			if floats0(mass) {
+			if allZero(mass) {
 				continue
 			}
 			if first == end {

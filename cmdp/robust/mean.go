@@ -162,7 +162,7 @@ func (y *system) greatestMeans(
 			means[c] = math.Max(means[c], y.backed(b, n, v)-v[y.states[n]])
 		}
 	}
-	floats.AddConst(y.riseRounding(b, v), means)
+	floats.AddConst(y.increaseRounding(b, v), means)
 	return means, nil
 }
 
@@ -193,7 +193,7 @@ func (r *recurrent) mustReturn(y *system, members [][]int) error {
 			r.zero[c] = of[k]
 			open[c] = false
 		}
-		for n, stays := range y.remain(in, false) {
+		for n, stays := range y.invariantSubset(in, false) {
 			if stays {
 				open[r.of[n]] = true
 			}

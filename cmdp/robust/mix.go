@@ -97,7 +97,7 @@ func (s *search) mix() error {
 		if err != nil || s.refuted != nil {
 			return err
 		}
-		s.tell()
+		s.reportProgress()
 		if len(s.columns) == before {
 			return nil
 		}

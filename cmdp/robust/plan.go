@@ -400,7 +400,7 @@ func (s *search) descend(prices []float64) error {
 		if err != nil || s.refuted != nil {
 			return err
 		}
-		s.tell()
+		s.reportProgress()
 		prices = s.rowPrices(r)
 		if s.bound > before {
 			s.prices = prices
@@ -420,7 +420,7 @@ func (s *search) enough() float64 {
 	return 0.1 * s.opts.Gap * math.Max(1, math.Abs(s.bound))
 }
 
-func (s *search) tell() {
+func (s *search) reportProgress() {
 	if s.opts.Progress == nil {
 		return
 	}

@@ -104,15 +104,15 @@ func (s *Set) heaviest(h, c int) float64 {
 	return sum * (1 + float64(len(of)+1)*unit)
 }
 
-// tell tells who waits what is done.
-func (s *Set) tell(what string, part float64) {
-	if s.spec.Working != nil && s.entries >= tellFrom {
+// reportWork tells who waits what is done.
+func (s *Set) reportWork(what string, part float64) {
+	if s.spec.Working != nil && s.entries >= leastReported {
 		s.spec.Working(what, part)
 	}
 }
 
-// tellFrom is the number of successors of all steps from which a value iteration is told of.
-const tellFrom = 1 << 16
+// leastReported is the number of successors of all steps from which a value iteration is told of.
+const leastReported = 1 << 16
 
 // bounds returns the bounds of a choice, nil if it is exact.
 func (s *Set) bounds(h, c int) (lower, upper []float64) {

@@ -41,7 +41,7 @@ func (s *search) tighten() error {
 			return err
 		}
 		s.addColumn(column{policy, greatest})
-		s.tell()
+		s.reportProgress()
 		moved := false
 		for k, row := range s.rows {
 			to := math.Min(row.Offset, offsets[k]-(greatest[k+1]-row.Offset))

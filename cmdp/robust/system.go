@@ -157,21 +157,21 @@ func (y *system) resting(takes [][]taken, states []int32) []bool {
 func (s *Set) returnsNothing(c int) bool {
 	rows := s.kernels[0]
 	if !rows.Random() {
-		return floats0(rows.Returns(c))
+		return allZero(rows.Returns(c))
 	}
 	next, _ := rows.Row(c)
 	for i := range next {
-		if !floats0(rows.Outcome(c, i)) {
+		if !allZero(rows.Outcome(c, i)) {
 			return false
 		}
 	}
 	return true
 }
 
-// remain returns the largest subset of the marked states of the system in which nature can keep the process for ever.
-// With sure it only counts what happens whatever nature does: every successor that may come up has to be in the set.
-// States are taken out one by one, and each looks at those that lead to it.
-func (y *system) remain(in []bool, sure bool) []bool {
+// invariantSubset returns the largest subset of the marked states of the system in which nature can keep the process
+// for ever. With sure it only counts what happens whatever nature does: every successor that may come up has to be in
+// the set. States are taken out one by one, and each looks at those that lead to it.
+func (y *system) invariantSubset(in []bool, sure bool) []bool {
 	out := slices.Clone(in)
 	inside := make([]float64, y.choices) // upper bounds of the successors in the set, in sum, of what is taken
 	var gone []int32                     // states of the model that are not in the set
@@ -200,12 +200,12 @@ func (y *system) remain(in []bool, sure bool) []bool {
 
 // mustLeave returns an error if nature can keep the process in the marked states for ever.
 func (y *system) mustLeave(in []bool, mean bool) error {
-	stays := y.remain(in, false)
+	stays := y.invariantSubset(in, false)
 	kept := slices.Index(stays, true)
 	if kept < 0 {
 		return nil
 	}
-	e := &NotDefinedError{Mean: mean, Zero: !y.remain(in, true)[kept]}
+	e := &NotDefinedError{Mean: mean, Zero: !y.invariantSubset(in, true)[kept]}
 	choice := func(n int, t taken) StateChoice {
 		s := int(y.states[n])
 		return StateChoice{State: s, Choice: y.set.within(s, t.choice)}
@@ -229,7 +229,7 @@ func (y *system) mustLeave(in []bool, mean bool) error {
 				}
 			}
 		}
-		stays = y.remain(left, false)
+		stays = y.invariantSubset(left, false)
 	}
 	if e.At == nil {
 		e.At = []StateChoice{choice(kept, y.takes[kept][0])}
@@ -383,20 +383,20 @@ func (s *Set) missing(c int) float64 {
 	return x
 }
 
-// rise returns by how much a step may raise a value of the marked states, rounding included, and the bound of that
-// rounding.
-func (y *system) rise(b *backup, in []bool, v []float64) (most, rounding float64) {
+// greatestIncrease returns by how much a step may raise a value of the marked states, rounding included, and the
+// bound of that rounding.
+func (y *system) greatestIncrease(b *backup, in []bool, v []float64) (most, rounding float64) {
 	most = math.Inf(-1)
 	for n, s := range y.states {
 		if in[n] {
 			most = math.Max(most, y.backed(b, n, v)-v[s])
 		}
 	}
-	rounding = y.riseRounding(b, v)
+	rounding = y.increaseRounding(b, v)
 	return most + rounding, rounding
 }
 
-// riseRounding bounds the rounding error of what a step raises a value by.
-func (y *system) riseRounding(b *backup, v []float64) float64 {
+// increaseRounding bounds the rounding error of what a step raises a value by.
+func (y *system) increaseRounding(b *backup, v []float64) float64 {
 	return 2*b.rounding(0, b.largest(0, v)) + 4*unit*b.largest(0, v)
 }

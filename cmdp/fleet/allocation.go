@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// A serving gives whole numbers of agents to the actions of one step, so that the limits about the step hold
+// An allocation gives whole numbers of agents to the actions of one step, so that the limits about the step hold
 // surely, and budgets with what is left of them: whatever happens next, for what is used at random counts with
 // the most that it can be.
-type serving struct {
-	rows  []*row    // the limits about the step alone, and budgets
-	room  []float64 // of each, its bound less what is used
-	paced []float64 // of each, how much of that is kept for later steps; nil for nothing
-	slots []slot
+type allocation struct {
+	rows     []*row    // the limits about the step alone, and budgets
+	room     []float64 // of each, its bound less what is used
+	reserved []float64 // of each, how much of that is kept for later steps; nil for nothing
+	slots    []slot
 }
 
-// A slot is the agents of one party that are in one state. Actions are numbered from 0.
+// A slot is the agents of one group that are in one state. Actions are numbered from 0.
 type slot struct {
-	party, state, first int // first is the number of the first choice
+	group, state, first int // first is the number of the first choice
 	agents              int
 	use                 [][]float64 // of each limit and action
 	// value is what an action costs from here on with the prices of the limits, the less the better, and own
@@ -28,9 +28,9 @@ type slot struct {
 	acts       []int // how many agents take each action
 }
 
-// newServing returns a serving of step h in which no agent does anything yet. soFar is what was returned before.
-func (f *Fleet) newServing(rows []row, parties []party, h int, now [][]int, soFar []float64) *serving {
-	v := &serving{}
+// newAllocation returns an allocation of step h in which no agent does anything yet. soFar is what was returned before.
+func (f *Fleet) newAllocation(rows []row, groups []agentGroup, h int, now [][]int, soFar []float64) *allocation {
+	v := &allocation{}
 	for k := range rows {
 		switch {
 		case rows[k].step == h:
@@ -41,7 +41,7 @@ func (f *Fleet) newServing(rows []row, parties []party, h int, now [][]int, soFa
 			v.room = append(v.room, rows[k].Offset-rows[k].value(soFar))
 		}
 	}
-	for g, p := range parties {
+	for g, p := range groups {
 		t := &f.Types[p.kind]
 		step := t.Model.Rows(h)
 		for s, agents := range now[g] {
@@ -49,7 +49,7 @@ func (f *Fleet) newServing(rows []row, parties []party, h int, now [][]int, soFa
 			if agents == 0 || first == end {
 				continue
 			}
-			x := slot{party: g, state: s, first: first, agents: agents, acts: make([]int, end-first)}
+			x := slot{group: g, state: s, first: first, agents: agents, acts: make([]int, end-first)}
 			for _, r := range v.rows {
 				use := make([]float64, end-first)
 				for c := first; c < end; c++ {
@@ -73,7 +73,7 @@ func (f *Fleet) newServing(rows []row, parties []party, h int, now [][]int, soFa
 
 // findRests finds the action of each slot that uses least of the capacities, measured by the most that an agent uses of
 // them, and of several the best one. A limit of which all use is at least 0 is a capacity.
-func (v *serving) findRests() {
+func (v *allocation) findRests() {
 	scale := make([]float64, len(v.rows))
 	for k := range v.rows {
 		for _, x := range v.slots {
@@ -104,7 +104,7 @@ func (v *serving) findRests() {
 }
 
 // take makes n agents of a slot, who did nothing so far, take an action.
-func (v *serving) take(x *slot, action, n int) {
+func (v *allocation) take(x *slot, action, n int) {
 	x.acts[action] += n
 	for k := range v.rows {
 		v.room[k] -= float64(n) * x.use[k][action]
@@ -112,16 +112,16 @@ func (v *serving) take(x *slot, action, n int) {
 }
 
 // move makes n agents of a slot change their action.
-func (v *serving) move(x *slot, from, to, n int) {
+func (v *allocation) move(x *slot, from, to, n int) {
 	v.take(x, from, -n)
 	v.take(x, to, n)
 }
 
 // slack is what counts as rounding in the room of a limit.
-func (v *serving) slack(k int) float64 { return 1e-9 * max(1, math.Abs(v.rows[k].Offset)) }
+func (v *allocation) slack(k int) float64 { return 1e-9 * max(1, math.Abs(v.rows[k].Offset)) }
 
 // fits returns how many agents of at most n may change their action without a limit being broken, or broken further.
-func (v *serving) fits(x *slot, from, to, n int) int {
+func (v *allocation) fits(x *slot, from, to, n int) int {
 	for k := range v.rows {
 		more := x.use[k][to] - x.use[k][from]
 		if more <= 0 {
@@ -141,7 +141,7 @@ type claim struct {
 // serve lets all agents rest, then serves those that gain by an action while it fits: the greatest gain first.
 // Gains are by the prices of the limits. Where room is left for agents whose gain does not pay the prices of
 // this step, these prices are too high for what happened, and it is enough that they gain without them.
-func (v *serving) serve(claims []claim) {
+func (v *allocation) serve(claims []claim) {
 	for i := range v.slots {
 		x := &v.slots[i]
 		v.take(x, x.rest, x.agents)
@@ -156,7 +156,7 @@ func (v *serving) serve(claims []claim) {
 }
 
 // advantages returns what agents gain by each action, as far as they do.
-func (v *serving) advantages() (claims []claim) {
+func (v *allocation) advantages() (claims []claim) {
 	for i := range v.slots {
 		x := &v.slots[i]
 		free := func(a int) float64 { return x.value[a] - x.own[a] }
@@ -174,7 +174,7 @@ func (v *serving) advantages() (claims []claim) {
 // of the slot: rounded down or up so that the totals of all limits stay near what is wanted. Slots are taken in
 // the given order. matters has, of each slot, what an agent adds to each limit by each action, in a common
 // unit.
-func (v *serving) round(order []int, wanted [][]float64, matters func(slot int) [][]float64, limits int) {
+func (v *allocation) round(order []int, wanted [][]float64, matters func(slot int) [][]float64, limits int) {
 	debt := make([]float64, limits) // what is used beyond what is wanted
 	for _, i := range order {
 		x := &v.slots[i]
@@ -221,36 +221,36 @@ func (v *serving) round(order []int, wanted [][]float64, matters func(slot int) 
 
 // repair changes actions where a limit is broken, those first that cost least for what they relieve, until it
 // is kept or nothing helps that breaks no other limit.
-func (v *serving) repair() {
+func (v *allocation) repair() {
 	for k := range v.rows {
 		for v.room[k] < -v.slack(k) {
-			if !v.relieve(k) {
+			if !v.reduceExcess(k) {
 				break
 			}
 		}
 	}
 }
 
-// mend is repair, and where a limit about the step cannot be kept otherwise it takes what of budgets is kept
-// for later steps: rounding may have used a part of an agent too much before.
-func (v *serving) mend() {
+// repairWithBudgets is repair, and where a limit about the step cannot be kept otherwise it takes what of budgets is
+// kept for later steps: rounding may have used a part of an agent too much before.
+func (v *allocation) repairWithBudgets() {
 	v.repair()
 	broken := false
 	for k, room := range v.room {
 		broken = broken || room < -v.slack(k)
 	}
-	if !broken || v.paced == nil {
+	if !broken || v.reserved == nil {
 		return
 	}
-	for k, kept := range v.paced {
+	for k, kept := range v.reserved {
 		v.room[k] += kept
 	}
-	v.paced = nil
+	v.reserved = nil
 	v.repair()
 }
 
-// relieve makes the cheapest change of actions that relieves a limit, and reports false if there is none.
-func (v *serving) relieve(k int) bool {
+// reduceExcess makes the cheapest change of actions that relieves a limit, and reports false if there is none.
+func (v *allocation) reduceExcess(k int) bool {
 	slot, from, to, many := -1, 0, 0, 0
 	least := math.Inf(1)
 	for i := range v.slots {
@@ -287,7 +287,7 @@ func (v *serving) relieve(k int) bool {
 // fill lets agents change to actions by which they gain while there is room in the limits about the step, the
 // greatest gain first. After a plan of this very step nobody does: it is for steps between two plans, which
 // went otherwise than planned.
-func (v *serving) fill() {
+func (v *allocation) fill() {
 	type change struct {
 		slot, from, to int
 		gain           float64
@@ -313,9 +313,9 @@ func (v *serving) fill() {
 	}
 }
 
-// write sets how many agents of each party take each choice.
-func (v *serving) write(dst [][]int) {
+// write sets how many agents of each group take each choice.
+func (v *allocation) write(dst [][]int) {
 	for _, x := range v.slots {
-		copy(dst[x.party][x.first:], x.acts)
+		copy(dst[x.group][x.first:], x.acts)
 	}
 }
