@@ -3,7 +3,10 @@ package problem
 import (
 	"fmt"
 	"iter"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"cmdpsolve/cmdp"
@@ -189,6 +192,29 @@ func (x *Process) stationary() bool {
 		return x.of.Simulated.SameEveryStep()
 	}
 	return x.Model.Stationary()
+}
+
+// Expression writes a linear form of the returns for people, such as "reward + 2 cost".
+func (x *Process) Expression(coefficients []float64) string {
+	var b strings.Builder
+	for i, a := range coefficients {
+		if a == 0 {
+			continue
+		}
+		switch {
+		case b.Len() == 0 && a < 0:
+			b.WriteString("-")
+		case a < 0:
+			b.WriteString(" - ")
+		case b.Len() > 0:
+			b.WriteString(" + ")
+		}
+		if size := math.Abs(a); size != 1 {
+			b.WriteString(strconv.FormatFloat(size, 'g', 3, 64) + " ")
+		}
+		b.WriteString(x.Returns[i])
+	}
+	return b.String()
 }
 
 // PolicyRows returns the rows of a policy of a player: one for every action of positive

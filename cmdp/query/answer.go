@@ -107,7 +107,7 @@ func (q *Query) Standings(r *exact.Result) (list []Standing) {
 	}
 	for _, l := range q.Of(EveryEpisode) {
 		i := slices.Index(q.Returns, l.Return)
-		list = append(list, Standing{Limit: l, Slack: q.slackOfEveryEpisode(l, i, r), Scale: sides[i],
+		list = append(list, Standing{Limit: l, Slack: slackOfEveryEpisode(q.Model, l, i, r), Scale: sides[i],
 			Price: math.NaN()})
 	}
 	return list
@@ -115,7 +115,7 @@ func (q *Query) Standings(r *exact.Result) (list []Standing) {
 
 // slackOfEveryEpisode returns by how much the episode that fares worst under an answer keeps a limit on return
 // i, NaN if it is not known.
-func (q *Query) slackOfEveryEpisode(l *Limit, i int, r *exact.Result) float64 {
+func slackOfEveryEpisode(m *cmdp.Model, l *Limit, i int, r *exact.Result) float64 {
 	policies := Draws(r.Policy, r.Mixture)
 	if len(policies) == 0 {
 		return math.NaN()
@@ -123,9 +123,9 @@ func (q *Query) slackOfEveryEpisode(l *Limit, i int, r *exact.Result) float64 {
 	slack := math.Inf(1)
 	for _, c := range policies {
 		if l.AtLeast {
-			slack = min(slack, 0-monitor.Greatest(q.Model, c.Policy, i, -1)-l.Bound)
+			slack = min(slack, 0-monitor.Greatest(m, c.Policy, i, -1)-l.Bound)
 		} else {
-			slack = min(slack, l.Bound-monitor.Greatest(q.Model, c.Policy, i, 1))
+			slack = min(slack, l.Bound-monitor.Greatest(m, c.Policy, i, 1))
 		}
 	}
 	return slack
@@ -149,7 +149,7 @@ func (q *Query) BrokenForEver(means []float64) (names []string) {
 	sides := q.Scale()
 	for k, l := range q.Rows() {
 		row := q.Task.Constraints[k]
-		if !q.limitsMeans(l, row) {
+		if !limitsMeans(q.Model, l, row) {
 			continue
 		}
 		scale := math.Abs(row.Offset) * 1e-3
@@ -172,7 +172,7 @@ func (q *Query) BrokenForEver(means []float64) (names []string) {
 // LimitsMeans reports whether some limit is on long-run means alone.
 func (q *Query) LimitsMeans() bool {
 	for k, l := range q.Rows() {
-		if q.limitsMeans(l, q.Task.Constraints[k]) {
+		if limitsMeans(q.Model, l, q.Task.Constraints[k]) {
 			return true
 		}
 	}
@@ -180,9 +180,9 @@ func (q *Query) LimitsMeans() bool {
 }
 
 // limitsMeans reports whether a limit, whose row of the task is given, is on long-run means alone.
-func (q *Query) limitsMeans(l *Limit, row cmdp.Constraint) bool {
+func limitsMeans(m *cmdp.Model, l *Limit, row cmdp.Constraint) bool {
 	for i, n := range row.Normal {
-		if n != 0 && !q.Model.Mean(i) {
+		if n != 0 && !m.Mean(i) {
 			return false
 		}
 	}
@@ -199,10 +199,10 @@ func (q *Query) Visits(ctx context.Context, policy *exact.Policy) ([][]float64, 
 		if err != nil {
 			return nil, err
 		}
-		come := q.comesTo(policy)
+		reached := reachedStates(m, policy)
 		for s := range x {
 			x[s] = max(x[s], 1e-300)
-			if !come[s] {
+			if !reached[s] {
 				x[s] = 0
 			}
 		}
@@ -222,16 +222,16 @@ func (q *Query) Visits(ctx context.Context, policy *exact.Policy) ([][]float64, 
 	return visits, nil
 }
 
-// comesTo reports which states a stationary policy reaches.
-func (q *Query) comesTo(policy *exact.Policy) []bool {
-	rows, come := q.Model.Rows(0), make([]bool, q.Model.States())
+// reachedStates reports which states a stationary policy reaches.
+func reachedStates(m *cmdp.Model, policy *exact.Policy) []bool {
+	rows, reached := m.Rows(0), make([]bool, m.States())
 	var next []int32
 	add := func(s int32) {
-		if !come[s] {
-			come[s], next = true, append(next, s)
+		if !reached[s] {
+			reached[s], next = true, append(next, s)
 		}
 	}
-	for _, st := range q.Model.StartStates() {
+	for _, st := range m.StartStates() {
 		if st.Probability > 0 {
 			add(int32(st.State))
 		}
@@ -254,5 +254,5 @@ func (q *Query) comesTo(policy *exact.Policy) []bool {
 			}
 		}
 	}
-	return come
+	return reached
 }

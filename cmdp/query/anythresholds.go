@@ -122,11 +122,10 @@ func (q anyThresholds) clashes(limits []*Limit, target bool) (clashes bool, err 
 
 // only returns the task of keeping some limits, with the thresholds of another query, and the target or not.
 func (q anyThresholds) only(at *Query, limits []*Limit, target bool) (cmdp.Task, error) {
-	some := *at
-	some.Limits = nil
+	var some []*Limit
 	for i, l := range q.Limits {
 		if slices.Contains(limits, l) && !(target && l.Scope == OfTarget) {
-			some.Limits = append(some.Limits, at.Limits[i])
+			some = append(some, at.Limits[i])
 		}
 	}
 	p := *at.Problem
@@ -134,9 +133,8 @@ func (q anyThresholds) only(at *Query, limits []*Limit, target bool) (cmdp.Task,
 	if !target {
 		p.Target = nil
 	}
-	some.Problem = &p
-	err := some.setTask(q.ctx)
-	return some.Task, err
+	task, _, err := at.compiled.task(q.ctx, &p, some)
+	return task, err
 }
 
 // clash says how far a limit has to give. It is enough if it gives so much at the thresholds of the query.
@@ -169,7 +167,7 @@ func (q anyThresholds) enoughOfWorst(l *Limit) (float64, error) {
 	way, enough := signOf(l.AtLeast), math.Inf(1)
 	number := slices.Index(q.Limits, l)
 	err := q.each(
-		func(at *Query) (cmdp.Task, error) { return at.without(q.ctx, at.Limits[number]) },
+		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
 		func(at *Query, r *exact.Result) {
 			if r.Status == exact.Optimal {
 				enough = min(enough, max(0, way*at.Limits[number].Threshold+r.Objective/l.Share-way*l.Bound))
@@ -196,7 +194,7 @@ func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) 
 	}
 	limit := func(at *Query) *Limit { return at.Of(WorstEpisodes)[number] }
 	err = anyThresholds{wide, q.ctx}.each(
-		func(at *Query) (cmdp.Task, error) { return at.without(q.ctx, limit(at)) },
+		func(at *Query) (cmdp.Task, error) { return q.without(at, limit(at)) },
 		func(at *Query, r *exact.Result) {
 			if r.Status == exact.Optimal {
 				needed = way * min(way*needed, way*limit(at).Threshold+r.Objective/l.Share)
@@ -212,7 +210,7 @@ func (q anyThresholds) needed(l *Limit, enough float64) (float64, error) {
 	number := slices.Index(q.Limits, l)
 	least := way*l.expected.bound + enough
 	err := q.each(
-		func(at *Query) (cmdp.Task, error) { return at.without(q.ctx, at.Limits[number]) },
+		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
 		func(_ *Query, r *exact.Result) {
 			if r.Status == exact.Optimal {
 				least = min(least, r.Objective)
@@ -227,7 +225,7 @@ func (q anyThresholds) needed(l *Limit, enough float64) (float64, error) {
 // distance returns how near a policy that keeps all limits comes to the target set, NaN if none keeps them.
 func (q anyThresholds) distance() (float64, error) {
 	least := math.NaN()
-	set, err := q.target()
+	set, err := (&taskBuilder{compiled: q.compiled, problem: q.Problem, returns: q.Returns}).target()
 	if err != nil {
 		return least, err
 	}
@@ -254,22 +252,17 @@ func (q anyThresholds) distance() (float64, error) {
 
 // without returns the task of making what a limit bounds as small as can be, or as large if it is to be large,
 // without the limit.
-func (q *Query) without(ctx context.Context, l *Limit) (cmdp.Task, error) {
-	free := *q
-	free.Limits = slices.DeleteFunc(slices.Clone(q.Limits),
+func (q anyThresholds) without(at *Query, l *Limit) (cmdp.Task, error) {
+	others := slices.DeleteFunc(slices.Clone(at.Limits),
 		func(o *Limit) bool { return o == l || o.Scope == OfTarget })
-	p := *q.Problem
+	p := *at.Problem
 	p.Goal = problem.Goal{}
-	free.Problem = &p
-	if err := free.setTask(ctx); err != nil {
-		return cmdp.Task{}, err
-	}
-	gradient := make([]float64, len(q.Returns))
-	gradient[l.expected.coordinate] = signOf(l.expected.atLeast)
-	c, err := cost.NewLinear(gradient, free.Task.Box)
+	task, _, err := at.compiled.task(q.ctx, &p, others)
 	if err != nil {
 		return cmdp.Task{}, err
 	}
-	free.Task.Cost = c
-	return free.Task, nil
+	gradient := make([]float64, len(at.Returns))
+	gradient[l.expected.coordinate] = signOf(l.expected.atLeast)
+	task.Cost, err = cost.NewLinear(gradient, task.Box)
+	return task, err
 }

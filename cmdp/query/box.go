@@ -47,13 +47,13 @@ const largest = 1e100
 // a discount below 1, the geometric series of the extremes; with discount 1, bounds of
 // the expected total return over all policies, [exact.Boundless] where it may be infinite; of
 // long-run averages, the extremes of single steps. Errors say which key of the file they are about.
-func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
-	m, shape, d := q.Model, q.Shape(), len(q.Returns)
+func (b *taskBuilder) box(ctx context.Context) (*geometry.Box, error) {
+	m, shape, d := b.process.Model, b.process.Shape(), len(b.returns)
 	lower, upper := make([]float64, d), make([]float64, d)
 	key := "returns"
 	switch {
-	case q.Fleet() != nil:
-		low, high, err := q.Fleet().planner.Exact().Extent(ctx)
+	case b.fleet != nil:
+		low, high, err := b.fleet.planner.Exact().Extent(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -65,11 +65,11 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 		stepRange(m, lower, upper)
 	case m.Discount() == 1:
 		key = "discount"
-		if q.Uncertain() { // what totals can be depends on the model of the set
+		if uncertain(b.problem) { // what totals can be depends on the model of the set
 			for i := range lower {
 				lower[i], upper[i] = -exact.Boundless, exact.Boundless
 			}
-		} else if err := q.extremes(ctx, lower, upper); err != nil {
+		} else if err := b.extremes(ctx, lower, upper); err != nil {
 			return nil, err
 		}
 		low, high := make([]float64, d), make([]float64, d)
@@ -90,7 +90,7 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 	for i := range lower {
 		if max(-lower[i], upper[i]) > largest {
 			return nil, problem.Inside(fmt.Errorf("return %s: its possible values go from %g to %g: want at most %g",
-				q.Returns[i], lower[i], upper[i], largest), key)
+				b.returns[i], lower[i], upper[i], largest), key)
 		}
 	}
 	return geometry.NewBox(lower, upper)
@@ -99,15 +99,16 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 // extremes sets lower and upper to bounds of the totals. In a large model they are not sought for limits and
 // goals of single returns alone: signs of returns bound what they can, and the box is as wide elsewhere as
 // where totals may be infinite.
-func (q *Query) extremes(ctx context.Context, lower, upper []float64) error {
-	if q.Model.States() < threshold.Ranged || q.Model.Means() || q.Problem.Goal.Cost != nil || q.Problem.Target != nil {
-		planner, err := q.Planner()
+func (b *taskBuilder) extremes(ctx context.Context, lower, upper []float64) error {
+	m := b.process.Model
+	if m.States() < threshold.Ranged || m.Means() || b.problem.Goal.Cost != nil || b.problem.Target != nil {
+		planner, err := b.planner()
 		if err != nil {
 			return err
 		}
-		return q.compiled.ranges.of(ctx, planner, lower, upper)
+		return b.ranges.of(ctx, planner, lower, upper)
 	}
-	stepRange(q.Model, lower, upper)
+	stepRange(m, lower, upper)
 	for i := range lower {
 		below, above := lower[i] < 0, upper[i] > 0
 		lower[i], upper[i] = 0, 0

@@ -125,7 +125,7 @@ func (e *edit) declare(name string) error {
 	if slices.Contains(p.Returns, name) {
 		return nil
 	}
-	w, is := e.q.added(name)
+	w, is := e.added(name)
 	if !is {
 		return unknownReturn(name, e.q.Limitable())
 	}
@@ -148,13 +148,13 @@ func (e *edit) declare(name string) error {
 }
 
 // added returns what a return that was added tells of a total.
-func (q *Query) added(name string) (w wanted, is bool) {
-	for _, w := range q.compiled.wanted {
+func (e *edit) added(name string) (w wanted, is bool) {
+	for _, w := range e.q.compiled.wanted {
 		if w.name == name {
 			return w, true
 		}
 	}
-	for _, l := range q.Of(EveryEpisode) {
+	for _, l := range e.q.Of(EveryEpisode) {
 		if l.expected.name == name {
 			kind := monitor.Above
 			if l.AtLeast {

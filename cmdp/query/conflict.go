@@ -40,15 +40,15 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 	if err != nil {
 		return nil, err
 	}
-	separate, rest, err := q.separate(ctx)
+	task, limits, rest, err := q.separateLimits(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := planner.Conflict(ctx, separate.Task, rest, exact.Options{Iterations: opts.Iterations})
+	c, err := planner.Conflict(ctx, task, rest, exact.Options{Iterations: opts.Iterations})
 	if err != nil || c == nil {
 		return nil, err
 	}
-	rows := separate.Rows()
+	rows := rowsOf(limits)
 	var core []*Limit
 	for _, row := range c.Rows {
 		core = append(core, rows[row])
@@ -66,7 +66,7 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 	}
 	var out []Clash
 	for j, row := range c.Rows {
-		clash, err := q.clash(ctx, rows[row], separate.Task.Constraints[row], c.Relax[j])
+		clash, err := q.clash(ctx, rows[row], task.Constraints[row], c.Relax[j])
 		if err != nil {
 			return nil, err
 		}
@@ -114,32 +114,26 @@ func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give f
 	return clash, nil
 }
 
-// separate returns a query whose limits can be told one by one, and what of the target
+// separateLimits returns the task of keeping limits that can be told one by one, these limits, and what of the target
 // is one limit as a whole, or nil.
-func (q *Query) separate(ctx context.Context) (*Query, geometry.Set, error) {
-	whole := q.Problem.Target
-	if whole != nil && halfspacesOnly(whole) {
-		whole = nil
+func (q *Query) separateLimits(ctx context.Context) (task cmdp.Task, limits []*Limit, whole geometry.Set, err error) {
+	if q.Problem.Target == nil || halfspacesOnly(q.Problem.Target) {
+		return q.Task, q.Limits, nil, nil
 	}
-	if whole == nil {
-		return q, nil, nil
-	}
-	single := *q
-	single.Limits = slices.DeleteFunc(slices.Clone(q.Limits), func(l *Limit) bool { return l.Scope == OfTarget })
+	limits = slices.DeleteFunc(slices.Clone(q.Limits), func(l *Limit) bool { return l.Scope == OfTarget })
 	p := *q.Problem
 	p.Target = nil
-	single.Problem = &p
 	// Limits that contradict each other are named all the same.
-	if err := single.setTask(ctx); err != nil && !errors.Is(err, geometry.ErrEmpty) {
-		return nil, nil, err
+	task, limits, err = q.compiled.task(ctx, &p, limits)
+	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+		return task, nil, nil, err
 	}
-	alone := *q
-	alone.Limits = nil
-	if err := alone.setTask(ctx); err != nil && !errors.Is(err, geometry.ErrEmpty) {
-		return nil, nil, err
+	alone, _, err := q.compiled.task(ctx, q.Problem, nil)
+	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+		return task, nil, nil, err
 	}
 	// nil if it is out of reach of all returns that are possible, and no limit of its own here
-	return &single, alone.Task.Whole, nil
+	return task, limits, alone.Whole, nil
 }
 
 // halfspacesOnly reports whether a set is said by half-spaces alone.

@@ -48,7 +48,7 @@ func compileFleet(
 			return nil, nil, problem.Inside(err, "fleet", i, "model")
 		}
 		for j, k := range m.Returns {
-			if _, rounded := q.otherSides()[j]; k >= 0 && rounded && wanted[k].large && wanted[k].small {
+			if _, rounded := q.compiled.otherSides()[j]; k >= 0 && rounded && wanted[k].large && wanted[k].small {
 				return nil, nil, fmt.Errorf("the total of %s is rounded, and it is to be large for one limit or goal and "+
 					"small for another: want a resolution of which its values are multiples", p.Returns[k])
 			}
@@ -223,7 +223,7 @@ func (q *Query) SolveFleet(ctx context.Context, opts exact.Options) (*fleet.Plan
 	begin := time.Now()
 	plan, err := q.Fleet().planner.Solve(ctx, q.Task, opts)
 	if err == nil && q.Rounded() {
-		plan.Result, err = q.certify(ctx, plan.Result, opts, begin)
+		plan.Result, err = certification{q, opts, begin}.certify(ctx, plan.Result)
 	}
 	return plan, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cmdpsolve/cmdp/exact"
@@ -79,38 +80,64 @@ func (p *FrontPoint) Recover(ctx context.Context) error {
 	return err
 }
 
+// A tradeOff is the question for the curve between some returns.
+type tradeOff struct {
+	*Query
+	over []Objective
+}
+
+// towards returns the trade-off with totals of the returns rounded to the side that is safe for them. What a policy
+// reaches is then at least as good as is said of it.
+func (q *Query) towards(ctx context.Context, over []Objective) (tradeOff, error) {
+	if !q.Rounded() {
+		return tradeOff{q, over}, nil
+	}
+	opts := q.family.opts
+	opts.larger = make(map[string]bool)
+	for _, o := range over {
+		name := strings.TrimSuffix(strings.TrimSuffix(o.Return, lowerBound), upperBound)
+		if name != o.Return {
+			return tradeOff{}, newChangeError("%s is one side of a total that is rounded: want %s, of which the safe side is taken",
+				o.Return, name)
+		}
+		opts.larger[name] = o.Maximize
+	}
+	q, err := (&family{declared: q.family.declared, opts: opts}).compile(ctx, q.Problem, q.options.Thresholds)
+	return tradeOff{q, over}, err
+}
+
 // Front computes the trade-off curve between returns within the limits of a query with one player; its goal has
 // no part in it. Limits on the mean of the worst episodes make it the union of the curves of all choices of
 // thresholds. The objectives of opts are not looked at.
 func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOptions) (*Front, error) {
-	q, err := q.towards(ctx, over)
+	t, err := q.towards(ctx, over)
 	if err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	f, err := q.curves(ctx, over, opts)
-	if err != nil || !q.Rounded() {
+	f, err := t.curves(ctx, opts)
+	if err != nil || !t.Rounded() {
 		return f, err
 	}
 	if opts.Budget > 0 {
 		opts.Budget = max(opts.Budget-time.Since(begin), 1)
 	}
-	return f, q.certifyFront(ctx, f, over, opts)
+	return f, t.certify(ctx, f, opts)
 }
 
 // curves computes the curves for all choices of thresholds, with totals as they are rounded.
-func (q *Query) curves(ctx context.Context, over []Objective, opts exact.FrontOptions) (*Front, error) {
-	places, err := q.coordinates(over)
+func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, error) {
+	places, err := t.coordinates()
 	if err != nil {
 		return nil, err
 	}
-	f := newFront(over, places)
+	f := newFront(t.over, places)
 	begin, budget := time.Now(), opts.Budget
-	err = q.EachThreshold(ctx, func(of *Query) error {
+	err = t.EachThreshold(ctx, func(of *Query) error {
 		if budget > 0 {
 			opts.Budget = max(budget-time.Since(begin), 1)
 		}
-		r, err := of.curve(ctx, over, opts)
+		r, err := tradeOff{of, t.over}.curve(ctx, opts)
 		if err != nil {
 			return err
 		}
@@ -124,24 +151,57 @@ func (q *Query) curves(ctx context.Context, over []Objective, opts exact.FrontOp
 	return f, nil
 }
 
+// certify makes what a curve with rounded totals says of all policies true of the exact problem: all that can be
+// reached lies within the curve with totals rounded to the other side, whose corners are compared with the points.
+func (t tradeOff) certify(ctx context.Context, f *Front, opts exact.FrontOptions) error {
+	f.Status = exact.Undecided
+	free, err := t.relaxed(ctx)
+	if err != nil || free == nil {
+		return err
+	}
+	opts.Each, opts.Progress = nil, nil
+	outer, err := tradeOff{free, t.over}.curves(ctx, opts)
+	switch {
+	case err != nil:
+		return err
+	case outer.Status == exact.Infeasible:
+		f.Status = exact.Infeasible
+		return nil
+	case len(f.Points) == 0 || outer.Status == exact.Undecided:
+		return nil
+	}
+	f.Status = exact.Stopped
+	if math.IsInf(outer.Error, 1) { // time was over before anything was known
+		f.Error, f.Relative = outer.Error, outer.Relative
+		return nil
+	}
+	f.Error, f.Relative = f.missed(outer, opts)
+	for _, part := range f.Parts {
+		part.Result.Outer, part.Result.Corners = nil, nil
+		if len(outer.Parts) == 1 {
+			part.Result.Outer, part.Result.Corners = outer.Parts[0].Result.Outer, outer.Parts[0].Result.Corners
+		}
+	}
+	if f.Relative <= cmp.Or(opts.Error, defaultFrontError) {
+		f.Status = exact.Optimal
+	}
+	return nil
+}
+
 // DeterministicFront computes the trade-off of policies that never draw, between two returns, as
 // [exact.DeterministicFront] does. It has no parts, and its points are not those of a convex curve; with limits
 // on the mean of the worst episodes it is for the thresholds of the query.
 func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 	opts exact.DeterministicOptions) (*Front, error) {
-	q, err := q.towards(ctx, over[:])
+	t, err := q.towards(ctx, over[:])
 	if err != nil {
 		return nil, err
 	}
-	places, err := q.coordinates(over[:])
+	places, directions, err := t.directions()
 	if err != nil {
 		return nil, err
 	}
-	directions, err := q.Directions(over[:])
-	if err != nil {
-		return nil, err
-	}
-	points, status, err := exact.DeterministicFront(ctx, q.Model, q.Task, [2][]float64(directions), opts)
+	points, status, err := exact.DeterministicFront(ctx, t.Model, t.Task, [2][]float64(directions), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -149,14 +209,14 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 	for _, at := range points {
 		f.Points = append(f.Points,
 			FrontPoint{FrontPoint: exact.FrontPoint{Objectives: at.Objectives, Returns: at.Returns, Policy: at.Policy},
-				Query: q, Vertex: true})
+				Query: t.Query, Vertex: true})
 	}
 	f.sort()
 	f.Status = status
 	switch {
-	case q.Rounded() && len(points) == 0:
+	case t.Rounded() && len(points) == 0:
 		f.Status = exact.Undecided
-	case q.Rounded() && status == exact.Optimal:
+	case t.Rounded() && status == exact.Optimal:
 		f.Status = exact.Stopped
 	}
 	return f, nil
@@ -177,12 +237,12 @@ func newFront(over []Objective, places []int) *Front {
 // Curve is [Query.Front] for the thresholds of the query alone. Where totals are rounded it is that of the rounded
 // problem, and has no error.
 func (q *Query) Curve(ctx context.Context, over []Objective, opts exact.FrontOptions) (*exact.FrontResult, error) {
-	q, err := q.towards(ctx, over)
+	t, err := q.towards(ctx, over)
 	if err != nil {
 		return nil, err
 	}
-	r, err := q.curve(ctx, over, opts)
-	if err == nil && q.Rounded() {
+	r, err := t.curve(ctx, opts)
+	if err == nil && t.Rounded() {
 		r.Error, r.Relative, r.Corners = math.NaN(), math.NaN(), nil
 		r.Status = exact.Undecided
 		if len(r.Points) > 0 {
@@ -193,48 +253,48 @@ func (q *Query) Curve(ctx context.Context, over []Objective, opts exact.FrontOpt
 }
 
 // curve computes the curve with totals as they are rounded.
-func (q *Query) curve(ctx context.Context, over []Objective, opts exact.FrontOptions) (*exact.FrontResult, error) {
-	planner, err := q.Planner()
+func (t tradeOff) curve(ctx context.Context, opts exact.FrontOptions) (*exact.FrontResult, error) {
+	planner, err := t.Planner()
 	if err != nil {
 		return nil, err
 	}
-	opts.Over, err = q.Directions(over)
+	_, opts.Over, err = t.directions()
 	if err != nil {
 		return nil, err
 	}
-	task := q.Task
+	task := t.Task
 	task.Cost = nil
 	r, err := planner.Front(ctx, task, opts)
-	if err == nil && q.Rounded() {
+	if err == nil && t.Rounded() {
 		r.Certificate = nil
 	}
 	return r, err
 }
 
-// Directions returns the objectives as vectors c, c·V being what is to be small.
-func (q *Query) Directions(over []Objective) ([][]float64, error) {
-	places, err := q.coordinates(over)
+// directions returns the objectives as vectors c, c·V being what is to be small, and their coordinates.
+func (t tradeOff) directions() (places []int, directions [][]float64, err error) {
+	places, err = t.coordinates()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	directions := make([][]float64, len(over))
-	for k, o := range over {
-		directions[k] = make([]float64, len(q.Returns))
+	directions = make([][]float64, len(t.over))
+	for k, o := range t.over {
+		directions[k] = make([]float64, len(t.Returns))
 		directions[k][places[k]] = 1
 		if o.Maximize {
 			directions[k][places[k]] = -1
 		}
 	}
-	return directions, nil
+	return places, directions, nil
 }
 
 // coordinates returns the numbers of the returns of objectives.
-func (q *Query) coordinates(over []Objective) ([]int, error) {
-	places := make([]int, len(over))
-	for k, o := range over {
-		places[k] = slices.Index(q.Returns, o.Return)
+func (t tradeOff) coordinates() ([]int, error) {
+	places := make([]int, len(t.over))
+	for k, o := range t.over {
+		places[k] = slices.Index(t.Returns, o.Return)
 		if places[k] < 0 {
-			return nil, unknownReturn(o.Return, q.Returns)
+			return nil, unknownReturn(o.Return, t.Returns)
 		}
 	}
 	return places, nil

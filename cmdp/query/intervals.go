@@ -11,9 +11,9 @@ import (
 )
 
 // Uncertain reports whether some probability of the problem is known up to an interval.
-func (q *Query) Uncertain() bool {
-	return q.Problem.Intervals != nil && q.Problem.Intervals.Rows() > 0
-}
+func (q *Query) Uncertain() bool { return uncertain(q.Problem) }
+
+func uncertain(p *problem.Problem) bool { return p.Intervals != nil && p.Intervals.Rows() > 0 }
 
 // Intervals returns the intervals of the process, and a number for each choice of each kernel, the same for those
 // whose probabilities are the same; both are nil where there is nothing to say, see [problem.Process.Lift].

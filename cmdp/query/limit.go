@@ -2,10 +2,8 @@ package query
 
 import (
 	"fmt"
-	"math"
 	"math/big"
 	"strconv"
-	"strings"
 
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
@@ -273,9 +271,12 @@ func (u *unfolding) worst(i int, c *problem.Limit, number int) error {
 }
 
 // Rows returns the limit that each row of the task stands for.
-func (q *Query) Rows() []*Limit {
-	rows := make([]*Limit, 0, len(q.Limits))
-	for _, l := range q.Limits {
+func (q *Query) Rows() []*Limit { return rowsOf(q.Limits) }
+
+// rowsOf returns the limits that rows of a task stand for.
+func rowsOf(limits []*Limit) []*Limit {
+	rows := make([]*Limit, 0, len(limits))
+	for _, l := range limits {
 		if l.row >= 0 {
 			rows = append(rows, l)
 		}
@@ -327,27 +328,4 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // sixDigits writes a number for people with at most six significant digits.
 func sixDigits(x float64) string {
 	return strconv.FormatFloat(x+0, 'g', 6, 64) // + 0 makes -0 plain
-}
-
-// Expression writes a linear form of the returns for people, such as "reward + 2 cost".
-func (q *Query) Expression(coefficients []float64) string {
-	var b strings.Builder
-	for i, x := range coefficients {
-		if x == 0 {
-			continue
-		}
-		switch {
-		case b.Len() == 0 && x < 0:
-			b.WriteString("-")
-		case x < 0:
-			b.WriteString(" - ")
-		case b.Len() > 0:
-			b.WriteString(" + ")
-		}
-		if size := math.Abs(x); size != 1 {
-			b.WriteString(strconv.FormatFloat(size, 'g', 3, 64) + " ")
-		}
-		b.WriteString(q.Returns[i])
-	}
-	return b.String()
 }

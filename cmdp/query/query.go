@@ -105,7 +105,7 @@ type family struct {
 	opts     CompileOptions
 
 	mu     sync.Mutex
-	free   *family // of the questions with totals rounded to the other side, see Query.certify
+	free   *family // of the questions with totals rounded to the other side, see certification
 	kept   []*compiled
 	stored int // transitions of all of them
 }
@@ -123,9 +123,9 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 	}
 	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f, options: opts}
 	nameApart(q.Limits, p)
-	err = q.numberLimits()
+	err = c.numberLimits(p, q.Limits, opts.relaxed)
 	if err == nil {
-		err = q.setTask(ctx)
+		q.Task, q.Limits, err = c.task(ctx, p, q.Limits)
 	}
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return nil, p.Located(err)
@@ -296,7 +296,7 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 	if !q.Rounded() {
 		return r, nil
 	}
-	return q.certify(ctx, r, opts, begin)
+	return certification{q, opts, begin}.certify(ctx, r)
 }
 
 // SecondOpinion asks GLPK about the explicit program of a query, see [exact.SecondOpinion]; of a fleet it is

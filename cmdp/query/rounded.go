@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"cmdpsolve/cmdp/exact"
@@ -20,62 +19,6 @@ import (
 // be true of all policies of the exact one. [Query.Solve], [Query.SolveFleet] and [Query.Front] take care of that,
 // other answers are about the rounded problem.
 func (q *Query) Rounded() bool { return q.compiled.inexact }
-
-// towards returns the query with totals of the returns that are traded off rounded to the side that is safe for them.
-// What a policy reaches is then at least as good as is said of it.
-func (q *Query) towards(ctx context.Context, over []Objective) (*Query, error) {
-	if !q.Rounded() {
-		return q, nil
-	}
-	opts := q.family.opts
-	opts.larger = make(map[string]bool)
-	for _, o := range over {
-		name := strings.TrimSuffix(strings.TrimSuffix(o.Return, lowerBound), upperBound)
-		if name != o.Return {
-			return nil, newChangeError("%s is one side of a total that is rounded: want %s, of which the safe side is taken",
-				o.Return, name)
-		}
-		opts.larger[name] = o.Maximize
-	}
-	return (&family{declared: q.family.declared, opts: opts}).compile(ctx, q.Problem, q.options.Thresholds)
-}
-
-// certifyFront makes what a curve with rounded totals says of all policies true of the exact problem: all that can be
-// reached lies within the curve with totals rounded to the other side, whose corners are compared with the points.
-func (q *Query) certifyFront(ctx context.Context, f *Front, over []Objective, opts exact.FrontOptions) error {
-	f.Status = exact.Undecided
-	free, err := q.relaxed(ctx)
-	if err != nil || free == nil {
-		return err
-	}
-	opts.Each, opts.Progress = nil, nil
-	outer, err := free.curves(ctx, over, opts)
-	switch {
-	case err != nil:
-		return err
-	case outer.Status == exact.Infeasible:
-		f.Status = exact.Infeasible
-		return nil
-	case len(f.Points) == 0 || outer.Status == exact.Undecided:
-		return nil
-	}
-	f.Status = exact.Stopped
-	if math.IsInf(outer.Error, 1) { // time was over before anything was known
-		f.Error, f.Relative = outer.Error, outer.Relative
-		return nil
-	}
-	f.Error, f.Relative = f.missed(outer, opts)
-	for _, part := range f.Parts {
-		part.Result.Outer, part.Result.Corners = nil, nil
-		if len(outer.Parts) == 1 {
-			part.Result.Outer, part.Result.Corners = outer.Parts[0].Result.Outer, outer.Parts[0].Result.Corners
-		}
-	}
-	if f.Relative <= cmp.Or(opts.Error, defaultFrontError) {
-		f.Status = exact.Optimal
-	}
-	return nil
-}
 
 // defaultFrontError is that of [exact.FrontOptions].
 const defaultFrontError = 1e-4
@@ -120,18 +63,25 @@ func (p *FrontPart) missed(corners [][]float64, opts exact.FrontOptions) (euclid
 	return euclidean, relative
 }
 
-// certify makes what an answer with rounded totals says of all policies true of the exact problem. Every policy that
+// A certification makes what answers with rounded totals say of all policies true of the exact problem, in what is left
+// of the time since begin.
+type certification struct {
+	*Query
+	opts  exact.Options
+	begin time.Time
+}
+
+// certify returns an answer with what it says of all policies made true of the exact problem. Every policy that
 // keeps the exact limits keeps those of the question with totals rounded to the other side, and has a goal there that
 // is at least as good: a bound of that question holds, and if it is infeasible, so is the exact one.
-func (q *Query) certify(ctx context.Context, r *exact.Result, opts exact.Options,
-	begin time.Time) (*exact.Result, error) {
+func (q certification) certify(ctx context.Context, r *exact.Result) (*exact.Result, error) {
 	if p := q.Problem; p.Goal.Cost != nil || p.Target != nil {
 		r = q.atWorst(r)
 	}
 	if r.Status == exact.Unbounded || r.Status == exact.Optimal && q.Task.Cost == nil {
 		return r, nil // what the policy does proves it
 	}
-	free, err := q.solveRelaxed(ctx, opts, begin)
+	free, err := q.solveRelaxed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +93,7 @@ func (q *Query) certify(ctx context.Context, r *exact.Result, opts exact.Options
 		certified.Status = exact.Infeasible
 	case free.Status == exact.Optimal:
 		certified.Bound = free.Bound
-		wanted = max(r.Gap, free.Gap, opts.Gap*math.Abs(r.Objective))
+		wanted = max(r.Gap, free.Gap, q.opts.Gap*math.Abs(r.Objective))
 	}
 	certified.Gap = certified.Objective - certified.Bound
 	if certified.Status == exact.Stopped && certified.Gap <= wanted {
@@ -153,11 +103,11 @@ func (q *Query) certify(ctx context.Context, r *exact.Result, opts exact.Options
 }
 
 // otherSides returns, of each declared return that is rounded, the coordinate of its other bound.
-func (q *Query) otherSides() map[int]int {
+func (c *compiled) otherSides() map[int]int {
 	sides := make(map[int]int)
-	for i, name := range q.declared() {
+	for i, name := range c.declaredReturns() {
 		for _, side := range []string{lowerBound, upperBound} {
-			if j := slices.Index(q.Returns, name+side); j >= 0 {
+			if j := slices.Index(c.process.Returns, name+side); j >= 0 {
 				sides[i] = j
 			}
 		}
@@ -167,7 +117,7 @@ func (q *Query) otherSides() map[int]int {
 
 // atWorst returns an answer for a curved goal or a target with what is certain of it: the exact returns lie between
 // their bounds, so that the goal is at most, and the target kept if it is, at all corners of these.
-func (q *Query) atWorst(r *exact.Result) *exact.Result {
+func (q certification) atWorst(r *exact.Result) *exact.Result {
 	worst := *r
 	if q.Fleet() != nil { // one of the bounds alone is known
 		worst.Status = exact.Undecided
@@ -180,7 +130,7 @@ func (q *Query) atWorst(r *exact.Result) *exact.Result {
 		return &worst
 	}
 	corners := [][]float64{r.Returns}
-	for i, j := range q.otherSides() {
+	for i, j := range q.compiled.otherSides() {
 		for _, v := range corners {
 			v = slices.Clone(v)
 			v[i] = r.Returns[j]
@@ -216,14 +166,16 @@ func (q *Query) Unproved(r *exact.Result) *exact.Result {
 
 // solveRelaxed solves the question with totals rounded to the other side in what is left of the time. It returns nil
 // if there is none left, and where no side is known to be the better one for a curved goal or a target.
-func (q *Query) solveRelaxed(ctx context.Context, opts exact.Options, begin time.Time) (*exact.Result, error) {
+func (q certification) solveRelaxed(ctx context.Context) (*exact.Result, error) {
+	opts := q.opts
 	if opts.Budget > 0 {
-		opts.Budget -= time.Since(begin)
+		opts.Budget -= time.Since(q.begin)
 		if opts.Budget <= 0 {
 			return nil, nil
 		}
 	}
-	if p := q.Problem; (p.Goal.Cost != nil || p.Target != nil) && (q.Fleet() != nil || len(q.otherSides()) > 0) {
+	curved := q.Problem.Goal.Cost != nil || q.Problem.Target != nil
+	if curved && (q.Fleet() != nil || len(q.compiled.otherSides()) > 0) {
 		return nil, nil
 	}
 	free, err := q.relaxed(ctx)

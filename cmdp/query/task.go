@@ -15,24 +15,41 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// numberLimits gives limits their coordinates and their rows in the task.
-func (q *Query) numberLimits() error {
-	row := 0
-	for _, l := range q.Limits {
+// A taskBuilder makes the task of a problem for a compiled model.
+type taskBuilder struct {
+	*compiled
+	problem *problem.Problem
+	limits  []*Limit // sides of the target follow
+	returns []string // of the model
+	task    cmdp.Task
+}
+
+// task returns the task of keeping some limits of a problem, beside its goal and target, and the limits with the sides
+// of the target, see [taskBuilder.build].
+func (c *compiled) task(ctx context.Context, p *problem.Problem, limits []*Limit) (cmdp.Task, []*Limit, error) {
+	b := &taskBuilder{compiled: c, problem: p, limits: limits, returns: c.process.Returns}
+	err := b.build(ctx)
+	return b.task, b.limits, err
+}
+
+// numberLimits gives limits of a problem their coordinates and their rows in the task.
+func (c *compiled) numberLimits(p *problem.Problem, limits []*Limit, relaxed bool) error {
+	row, returns := 0, c.process.Returns
+	for _, l := range limits {
 		if l.row < 0 {
 			continue
 		}
-		i := slices.Index(q.Returns, l.expected.name)
+		i := slices.Index(returns, l.expected.name)
 		if i < 0 {
-			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", q.Problem.PlaceOf(l.Constraint))
+			return problem.Inside(unknownReturn(l.expected.name, returns), "constraints", p.PlaceOf(l.Constraint))
 		}
 		// Of a total that is rounded, a limit is about the bound that keeps it for certain, or in a relaxed question
 		// about the other one.
 		side := upperBound
-		if l.expected.atLeast != q.options.relaxed {
+		if l.expected.atLeast != relaxed {
 			side = lowerBound
 		}
-		if j := slices.Index(q.Returns, l.expected.name+side); j >= 0 {
+		if j := slices.Index(returns, l.expected.name+side); j >= 0 {
 			i = j
 		}
 		l.expected.coordinate, l.row = i, row
@@ -41,58 +58,58 @@ func (q *Query) numberLimits() error {
 	return nil
 }
 
-// setTask sets Task: the goal as a cost to be minimised, and limits and target as a set within the box of
+// build sets the task: the goal as a cost to be minimised, and limits and target as a set within the box of
 // possible returns. To maximise a return is to minimise its negative. The cost is nil without a goal, the
 // target nil if there are neither limits nor a target. The rows of the task are the limits that are not kept by
 // what the model offers, in their order, then the sides that the target is given by, then others that its kind
 // has. A limit that no possible return keeps is not a mistake: the target is then the face of the limit,
 // outside of the box, and no policy meets it. It is an error, wrapping [geometry.ErrEmpty], if limits
-// contradict each other, or if a target set does not meet the box. Task then has no target and all its rows.
-func (q *Query) setTask(ctx context.Context) error {
-	box, err := q.box(ctx)
+// contradict each other, or if a target set does not meet the box. The task then has no target and all its rows.
+func (b *taskBuilder) build(ctx context.Context) error {
+	box, err := b.box(ctx)
 	if err != nil {
 		return err
 	}
-	q.Task = cmdp.Task{Box: box}
-	for _, l := range q.Limits {
+	b.task = cmdp.Task{Box: box}
+	for _, l := range b.limits {
 		if l.row >= 0 {
-			q.Task.Constraints = append(q.Task.Constraints, q.rowOf(l))
+			b.task.Constraints = append(b.task.Constraints, b.rowOf(l))
 		}
 	}
-	q.Task.Cost, err = q.goal(box)
+	b.task.Cost, err = b.goal(box)
 	if err != nil {
 		return err
 	}
-	err = q.setTarget()
+	err = b.setTarget()
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return err
 	}
-	if q.Problem.Target != nil {
-		q.setSides()
+	if b.problem.Target != nil {
+		b.setSides()
 	}
-	if err == nil && q.Problem.Opponent != nil {
-		_, err = q.Problem.Opponent.Build(q.Problem, q.Task.Target)
+	if err == nil && b.problem.Opponent != nil {
+		_, err = b.problem.Opponent.Build(b.problem, b.task.Target)
 		err = problem.Inside(err, "opponent")
 	}
 	return err
 }
 
-// setSides adds rows to Task: one for each side by which the target is given, and those that its kind has.
-func (q *Query) setSides() {
-	q.addSides(q.Problem.Target)
-	given := len(q.Task.Constraints)
-	list, _ := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper())
+// setSides adds rows to the task: one for each side by which the target is given, and those that its kind has.
+func (b *taskBuilder) setSides() {
+	b.addSides(b.problem.Target)
+	given := len(b.task.Constraints)
+	list, _ := b.task.LinearConstraints(b.task.Box.Lower(), b.task.Box.Upper())
 	for _, c := range list[given:] {
-		q.addSide(c.Normal, c.Offset)
+		b.addSide(c.Normal, c.Offset)
 	}
 }
 
-// setTarget sets Target and Whole of Task, which has its Box.
-func (q *Query) setTarget() error {
-	if !slices.ContainsFunc(q.Limits, func(l *Limit) bool { return l.row >= 0 }) && q.Problem.Target == nil {
+// setTarget sets Target and Whole of the task, which has its Box.
+func (b *taskBuilder) setTarget() error {
+	if !slices.ContainsFunc(b.limits, func(l *Limit) bool { return l.row >= 0 }) && b.problem.Target == nil {
 		return nil
 	}
-	least, most, err := q.allowed()
+	least, most, err := b.allowed()
 	if err != nil {
 		return err
 	}
@@ -100,30 +117,30 @@ func (q *Query) setTarget() error {
 	if err != nil {
 		return problem.Inside(err, "constraints")
 	}
-	if q.Problem.Target == nil {
-		return q.Task.Within(asked, nil)
+	if b.problem.Target == nil {
+		return b.task.Within(asked, nil)
 	}
-	set, err := q.target()
-	if err == nil && len(q.Problem.Constraints) > 0 {
-		err = q.Task.Within(asked, set)
+	set, err := b.target()
+	if err == nil && len(b.problem.Constraints) > 0 {
+		err = b.task.Within(asked, set)
 	} else if err == nil {
-		err = q.Task.Within(nil, set)
+		err = b.task.Within(nil, set)
 	}
 	return problem.Inside(err, "target")
 }
 
 // allowed returns the bounds on each return that the limits ask for, ±Inf without one.
-func (q *Query) allowed() (least, most []float64, err error) {
-	d := len(q.Returns)
+func (b *taskBuilder) allowed() (least, most []float64, err error) {
+	d := len(b.returns)
 	least, most = slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
-	for _, l := range q.Limits {
+	for _, l := range b.limits {
 		if l.row < 0 || l.Constraint < 0 {
 			continue
 		}
 		i := l.expected.coordinate
 		err := l.expected.narrow(&least[i], &most[i])
 		if err != nil {
-			return nil, nil, problem.Inside(err, "constraints", q.Problem.PlaceOf(l.Constraint))
+			return nil, nil, problem.Inside(err, "constraints", b.problem.PlaceOf(l.Constraint))
 		}
 	}
 	return least, most, nil
@@ -150,9 +167,9 @@ func (e *expected) narrow(least, most *float64) error {
 }
 
 // rowOf returns a limit as a half-space, with the words of the limit.
-func (q *Query) rowOf(l *Limit) cmdp.Constraint {
+func (b *taskBuilder) rowOf(l *Limit) cmdp.Constraint {
 	sign := signOf(l.expected.atLeast)
-	normal := make([]float64, len(q.Returns))
+	normal := make([]float64, len(b.returns))
 	normal[l.expected.coordinate] = sign
 	return cmdp.Constraint{Normal: normal, Offset: sign * l.expected.bound, Name: l.Name}
 }
@@ -166,75 +183,75 @@ func signOf(atLeast bool) float64 {
 }
 
 // addSides adds the half-spaces that the target is said to be made of, in the user's numbers.
-func (q *Query) addSides(s *problem.Set) {
+func (b *taskBuilder) addSides(s *problem.Set) {
 	switch {
 	case s.Box != nil:
-		for i := range q.declared() {
+		for i := range b.declaredReturns() {
 			if s.Box.Lower != nil && s.Box.Lower[i] != nil {
-				q.addBound(i, -1, *s.Box.Lower[i])
+				b.addBound(i, -1, *s.Box.Lower[i])
 			}
 			if s.Box.Upper != nil && s.Box.Upper[i] != nil {
-				q.addBound(i, 1, *s.Box.Upper[i])
+				b.addBound(i, 1, *s.Box.Upper[i])
 			}
 		}
 	case s.Halfspace != nil:
-		normal, _ := s.Halfspace.Normal.Vector(q.declared()) // the set was built
-		q.addSide(normal, s.Halfspace.Offset)
+		normal, _ := s.Halfspace.Normal.Vector(b.declaredReturns()) // the set was built
+		b.addSide(normal, s.Halfspace.Offset)
 	case s.Polytope != nil:
 		for k, a := range s.Polytope.A {
-			q.addSide(a, s.Polytope.B[k])
+			b.addSide(a, s.Polytope.B[k])
 		}
 	case s.Affine != nil:
 		for k, a := range s.Affine.A {
-			q.addSide(a, s.Affine.B[k])
+			b.addSide(a, s.Affine.B[k])
 			minus := make([]float64, len(a))
 			floats.AddScaled(minus, -1, a)
-			q.addSide(minus, -s.Affine.B[k])
+			b.addSide(minus, -s.Affine.B[k])
 		}
 	}
 	for _, part := range s.Intersection {
-		q.addSides(part)
+		b.addSides(part)
 	}
 }
 
 // addBound adds sign·v_i ≤ sign·x.
-func (q *Query) addBound(i int, sign, x float64) {
-	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Returns[i], sign < 0, sixDigits(x), ""),
-		Return: q.Returns[i], Bound: x, AtLeast: sign < 0,
-		expected: expected{name: q.Returns[i], coordinate: i, atLeast: sign < 0, bound: x}}
-	q.addLimit(l, q.rowOf(l))
+func (b *taskBuilder) addBound(i int, sign, x float64) {
+	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(b.returns[i], sign < 0, sixDigits(x), ""),
+		Return: b.returns[i], Bound: x, AtLeast: sign < 0,
+		expected: expected{name: b.returns[i], coordinate: i, atLeast: sign < 0, bound: x}}
+	b.addLimit(l, b.rowOf(l))
 }
 
 // addSide adds normal·v ≤ offset.
-func (q *Query) addSide(normal []float64, offset float64) {
-	normal = append(slices.Clone(normal), make([]float64, len(q.Returns)-len(normal))...) // see declared
+func (b *taskBuilder) addSide(normal []float64, offset float64) {
+	normal = append(slices.Clone(normal), make([]float64, len(b.returns)-len(normal))...) // see declaredReturns
 	size := floats.Norm(normal, 2)
 	for i, x := range normal {
 		if math.Abs(x) == 1 && size == 1 {
-			q.addBound(i, x, x*offset)
+			b.addBound(i, x, x*offset)
 			return
 		}
 	}
-	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Expression(normal), false, sixDigits(offset), ""),
+	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(b.process.Expression(normal), false, sixDigits(offset), ""),
 		Bound:    offset,
 		expected: expected{coordinate: -1, bound: offset}}
-	q.addLimit(l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name})
+	b.addLimit(l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name})
 }
 
 // addLimit adds a side of the target to the limits and the rows.
-func (q *Query) addLimit(l *Limit, row cmdp.Constraint) {
-	if slices.ContainsFunc(q.Limits, func(o *Limit) bool { return o.Name == l.Name }) {
+func (b *taskBuilder) addLimit(l *Limit, row cmdp.Constraint) {
+	if slices.ContainsFunc(b.limits, func(o *Limit) bool { return o.Name == l.Name }) {
 		l.Name += " (target)"
 		row.Name = l.Name
 	}
-	l.row = len(q.Task.Constraints)
-	q.Limits = append(q.Limits, l)
-	q.Task.Constraints = append(q.Task.Constraints, row)
+	l.row = len(b.task.Constraints)
+	b.limits = append(b.limits, l)
+	b.task.Constraints = append(b.task.Constraints, row)
 }
 
 // goal returns the goal as a cost.
-func (q *Query) goal(box *geometry.Box) (cost.Cost, error) {
-	g := q.Problem.Goal
+func (b *taskBuilder) goal(box *geometry.Box) (cost.Cost, error) {
+	g := b.problem.Goal
 	kind, err := g.Kind()
 	switch {
 	case err != nil:
@@ -242,14 +259,14 @@ func (q *Query) goal(box *geometry.Box) (cost.Cost, error) {
 	case kind == "":
 		return nil, nil
 	case g.Cost != nil:
-		c, err := q.curved(box)
+		c, err := b.curved(box)
 		return c, problem.Inside(err, "goal", "cost")
 	}
-	i := slices.Index(q.Returns, g.Maximize+g.Minimize)
+	i := slices.Index(b.returns, g.Maximize+g.Minimize)
 	if i < 0 {
 		return nil, problem.Inside(fmt.Errorf("unknown return %q", g.Maximize+g.Minimize), "goal", kind)
 	}
-	gradient := make([]float64, len(q.Returns))
+	gradient := make([]float64, len(b.returns))
 	gradient[i] = 1
 	if g.Maximize != "" {
 		gradient[i] = -1
@@ -261,21 +278,21 @@ func (q *Query) goal(box *geometry.Box) (cost.Cost, error) {
 	return c, nil
 }
 
-// declared lists the returns that a cost and a target of the file are about: those after them were added to tell
-// about limits.
-func (q *Query) declared() []string { return q.Returns[:q.compiled.declared] }
+// declaredReturns lists the returns that a cost and a target of the file are about: those after them were added to
+// tell about limits.
+func (c *compiled) declaredReturns() []string { return c.process.Returns[:c.declared] }
 
 // curved builds the cost of the goal over a box of all returns.
-func (q *Query) curved(box *geometry.Box) (cost.Cost, error) {
-	g, n, d := q.Problem.Goal, len(q.declared()), len(q.Returns)
+func (b *taskBuilder) curved(box *geometry.Box) (cost.Cost, error) {
+	g, n, d := b.problem.Goal, len(b.declaredReturns()), len(b.returns)
 	if n == d {
-		return g.Cost.Build(q.Returns, box)
+		return g.Cost.Build(b.returns, box)
 	}
 	part, err := geometry.NewBox(box.Lower()[:n], box.Upper()[:n])
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.Cost.Build(q.declared(), part)
+	c, err := g.Cost.Build(b.declaredReturns(), part)
 	if err != nil {
 		return nil, err
 	}
@@ -288,9 +305,9 @@ func (q *Query) curved(box *geometry.Box) (cost.Cost, error) {
 }
 
 // target builds the target, with all values allowed for returns that it is not about.
-func (q *Query) target() (geometry.Set, error) {
-	n, d := len(q.declared()), len(q.Returns)
-	set, err := q.Problem.Target.Build(n, q.declared())
+func (b *taskBuilder) target() (geometry.Set, error) {
+	n, d := len(b.declaredReturns()), len(b.returns)
+	set, err := b.problem.Target.Build(n, b.declaredReturns())
 	if err != nil || n == d {
 		return set, err
 	}
