@@ -25,6 +25,9 @@ type branchReport struct {
 	States int    `json:"states"`
 }
 
+// branchReports are those of a policy with several branches.
+type branchReports []branchReport
+
 // joinedReport says how a policy goes round between recurrent classes, see exact.Joined.
 type joinedReport struct {
 	Classes int           `json:"classes"`
@@ -58,12 +61,12 @@ func roundCount(x float64) string {
 	return strconv.FormatFloat(math.Round(x/unit)*unit, 'f', 0, 64)
 }
 
-// branches says what each of several branches does to limits.
-func (p *loaded) branches(found []exact.Branch) []branchReport {
+// newBranchReports says what each of several branches does to limits.
+func newBranchReports(p *loaded, found []exact.Branch) branchReports {
 	if len(found) < 2 {
 		return nil
 	}
-	var out []branchReport
+	var out branchReports
 	for _, b := range found {
 		r := branchReport{Probability: report.Number(b.Probability), Returns: p.named(b.Returns), Breaks: []string{},
 			States: len(b.States)}
@@ -77,15 +80,15 @@ func (p *loaded) branches(found []exact.Branch) []branchReport {
 }
 
 // breaking reports whether some branch breaks a limit.
-func breaking(branches []branchReport) bool {
+func (branches branchReports) breaking() bool {
 	return slices.ContainsFunc(branches, func(b branchReport) bool { return len(b.Breaks) > 0 })
 }
 
 // mostBranches bounds the rows of the table of branches.
 const mostBranches = 12
 
-// branchSections shows the branches and what they mean for limits.
-func (p *loaded) branchSections(branches []branchReport) []report.Section {
+// sections shows the branches and what they mean for limits.
+func (branches branchReports) sections(p *loaded) []report.Section {
 	if len(branches) == 0 {
 		return nil
 	}
@@ -130,11 +133,11 @@ func (p *loaded) branchSections(branches []branchReport) []report.Section {
 			t.Add(append(row, clip(line, wide))...)
 		}
 	}
-	return []report.Section{t, p.branchNotes(branches)}
+	return []report.Section{t, branches.notes(p)}
 }
 
-// branchNotes says what branches mean for limits.
-func (p *loaded) branchNotes(branches []branchReport) report.Note {
+// notes says what branches mean for limits.
+func (branches branchReports) notes(p *loaded) report.Note {
 	if len(branches) == 0 {
 		return nil
 	}
@@ -164,9 +167,9 @@ func (p *loaded) branchNotes(branches []branchReport) report.Note {
 	return notes
 }
 
-// branchLines says in sentences what branchSections shows.
-func (p *loaded) branchLines(branches []branchReport) report.Note {
-	notes := p.branchNotes(branches)
+// lines says in sentences what sections show.
+func (branches branchReports) lines(p *loaded) report.Note {
+	notes := branches.notes(p)
 	for n, b := range branches[:min(len(branches), mostBranches)] {
 		var means []string
 		sides := p.Scale()

@@ -76,7 +76,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	begin := time.Now()
 	var known *policyBounds
 	if c.policy != "" {
-		p, known, err = p.readBounds(ctx, c.policy)
+		p, known, err = readPolicyBounds(ctx, p, c.policy)
 		if err != nil {
 			return err
 		}
@@ -87,9 +87,9 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	}
 	rep, err := judge(ctx, p)
 	if err != nil {
-		return p.overSet(err)
+		return p.stopped(err)
 	}
-	rep.Policy, rep.Uncertainty = known, p.uncertainty()
+	rep.Policy, rep.Uncertainty = known, newUncertaintyReport(p)
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// rangesReport reports sizes and ranges of a problem, and no verdict.
-func (p *loaded) rangesReport(ctx context.Context, opts exact.Options) (*checkReport, error) {
+// newRangesReport reports sizes and ranges of a problem, and no verdict.
+func newRangesReport(ctx context.Context, p *loaded, opts exact.Options) (*checkReport, error) {
 	planner, err := p.Planner()
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (p *loaded) rangesReport(ctx context.Context, opts exact.Options) (*checkRe
 func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
-	rep, err := p.rangesReport(ctx, opts)
+	rep, err := newRangesReport(ctx, p, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 		rep.Feasible = &yes
 	case robust.Infeasible:
 		rep.Feasible = &no
-		rep.Certificate = p.certificate(r.Certificate)
+		rep.Certificate = certificateOf(p, r.Certificate)
 	}
 	return rep, nil
 }
@@ -152,7 +152,7 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
-	rep, err := p.rangesReport(ctx, opts)
+	rep, err := newRangesReport(ctx, p, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = &yes
 		return rep, nil
 	}
-	planner, err := p.fresh(opts)
+	planner, err := freshPlanner(p, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -180,9 +180,9 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		return rep, nil
 	case d.Lower > 0:
 		rep.Feasible = &no
-		rep.Certificate = p.newCertificate(d.Direction, d.Support, d.Support+d.Lower, d.Upper)
+		rep.Certificate = newCertificate(p, d.Direction, d.Support, d.Support+d.Lower, d.Upper)
 		rep.Certificate.cut = !d.Whole
-		rep.Conflict, err = p.conflict(ctx, opts)
+		rep.Conflict, err = findConflict(ctx, p, opts)
 		return rep, err
 	default:
 		return rep, nil
@@ -191,9 +191,9 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	return rep, c.slack(ctx, p, rep, opts)
 }
 
-// fresh returns a planner that has seen no policy of the model, so that what is asked of it may take all
+// freshPlanner returns a planner that has seen no policy of the model, so that what is asked of it may take all
 // iterations that are allowed. That of a fleet keeps what it finds.
-func (p *loaded) fresh(opts exact.Options) (*exact.Planner, error) {
+func freshPlanner(p *loaded, opts exact.Options) (*exact.Planner, error) {
 	if p.isFleet() {
 		return p.Planner()
 	}
@@ -202,7 +202,7 @@ func (p *loaded) fresh(opts exact.Options) (*exact.Planner, error) {
 
 // slack finds the policy deepest in the target, and the multiplier of the goal.
 func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, opts exact.Options) error {
-	planner, err := p.fresh(opts)
+	planner, err := freshPlanner(p, opts)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	if p.Task.Cost == nil {
 		return nil
 	}
-	planner, err = p.fresh(opts)
+	planner, err = freshPlanner(p, opts)
 	if err != nil {
 		return err
 	}
@@ -257,8 +257,8 @@ func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 		status = g.Status
 		d.GapLower, d.GapUpper, d.Iterations = report.Number(g.Lower), report.Number(g.Upper), g.Evaluations
 		if status == exact.NotApproachable {
-			d.Certificate = p.gapCertificate(g)
-			d.Opponent, _ = p.policyRows(g.Opponent, problem.Adversary)
+			d.Certificate = gapCertificate(p, g)
+			d.Opponent, _ = policyRows(p, g.Opponent, problem.Adversary)
 		}
 	}
 	d.Verdict = status.String()

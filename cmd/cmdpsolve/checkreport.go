@@ -60,8 +60,8 @@ type gapReport struct {
 // mostGaps bounds how many gaps a report lists.
 const mostGaps = 1000
 
-// missing returns the rows that seem to be missing, nil if there are none.
-func (p *loaded) missing() *missingRows {
+// newMissingRows returns the rows that seem to be missing, nil if there are none.
+func newMissingRows(p *loaded) *missingRows {
 	gaps := p.Problem.Gaps()
 	if len(gaps) == 0 {
 		return nil
@@ -118,7 +118,7 @@ type slaterReport struct {
 func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
 	rep := &checkReport{
 		subject: p.subject(), Discount: report.NaN, Stationary: true,
-		Missing: p.missing(), Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN,
+		Missing: newMissingRows(p), Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN,
 		Tolerance: report.NaN,
 	}
 	if p.isFleet() {
@@ -227,10 +227,10 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 		return report.Note{fmt.Sprintf("Whether some policy keeps every limit is not known: the nearest returns "+
 			"found are %s away, and nothing was proved.", report.Short(rep.GapUpper))}
 	case !*rep.Feasible:
-		notes := report.Note{"No policy keeps every limit.", p.explain(rep.Certificate),
+		notes := report.Note{"No policy keeps every limit.", rep.Certificate.explain(p),
 			"The approachability gap, the distance of the best policy from what is allowed" +
 				rep.Certificate.andPossible() + ", is " + certified(rep.GapLower, rep.GapUpper) + ";",
-			"the nearest returns are " + p.vector(rep.Nearest) + "."}
+			"the nearest returns are " + vectorText(p, rep.Nearest) + "."}
 		return append(notes, conflictNotes(rep.Conflict)...)
 	}
 	notes := report.Note{"Some policy keeps every limit: the approachability gap is 0."}
@@ -251,7 +251,7 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 				"left to rounding."}
 	default:
 		notes = append(notes, fmt.Sprintf("The largest slack in all of them at once is %s: a ball of that radius "+
-			"(Slater) around the returns %s is allowed.", report.Short(r), p.vector(s.Returns)))
+			"(Slater) around the returns %s is allowed.", report.Short(r), vectorText(p, s.Returns)))
 		if b := float64(s.Bound); b > r*(1+1e-9) && !math.IsInf(b, 1) {
 			notes = append(notes, fmt.Sprintf("No ball is larger than %s.", report.Short(b)))
 		}
@@ -292,7 +292,7 @@ func newGameCheck(p *loaded, lower, upper []float64) *gameCheck {
 func (rep *gameCheck) report(p *loaded) *report.Report {
 	notes := report.Note{"There are no limits to keep."}
 	if p.Task.Target != nil {
-		notes = p.gapNotes(rep.GapLower, rep.GapUpper, rep.Certificate)
+		notes = gapNotes(p, rep.GapLower, rep.GapUpper, rep.Certificate)
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(fmt.Sprintf("a game, at most %s of the agent and %d of the opponent, %.3g s",

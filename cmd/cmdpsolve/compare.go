@@ -152,7 +152,7 @@ func (c *compareCommand) newEvent(ctx context.Context, p *loaded, s contest.Sett
 	if err := c.files.check(); err != nil {
 		return nil, err
 	}
-	e, err := p.newContest(ctx, s, contest.PrepareOptions{})
+	e, err := newContest(ctx, p, s, contest.PrepareOptions{})
 	if err != nil {
 		return nil, err
 	}

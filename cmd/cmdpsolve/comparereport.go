@@ -64,7 +64,7 @@ func estimateOf(n int, of func(i int) float64) estimate {
 // report summarises the runs that are done.
 func (c *event) report(times bool) *compareReport {
 	rep := &compareReport{Name: c.Name, subject: subject{Problem: c.Title, Wanted: c.p.wanted()}, Settings: c.Settings,
-		Exact: c.p.exactReport(&c.Answer), heading: c.heading(), regretless: c.regretless()}
+		Exact: newExactReport(c.p, &c.Answer), heading: c.heading(), regretless: c.regretless()}
 	if c.Endless() {
 		rep.Steps = c.Episodes
 	}
@@ -101,7 +101,7 @@ func (c *event) heading() report.Heading {
 	if c.Name != "" && c.Name != c.Title {
 		lines[0] = c.Name + ", " + lines[0]
 	}
-	if e := c.p.exactReport(&c.Answer); e != nil {
+	if e := newExactReport(c.p, &c.Answer); e != nil {
 		switch {
 		case e.Status == "minimax":
 			lines = append(lines, "value "+report.Short(e.Objective)+", which the agent can force")

@@ -27,9 +27,9 @@ type conflictReport struct {
 	limit *query.Limit // nil for a target as a whole
 }
 
-// conflict finds the limits of an infeasible problem that are in conflict. It returns nil if
+// findConflict finds the limits of an infeasible problem that are in conflict. It returns nil if
 // none is proved.
-func (p *loaded) conflict(ctx context.Context, opts exact.Options) ([]conflictReport, error) {
+func findConflict(ctx context.Context, p *loaded, opts exact.Options) ([]conflictReport, error) {
 	clashes, err := p.Conflict(ctx, opts)
 	if err != nil {
 		return nil, err

@@ -224,9 +224,8 @@ func resuming(args []string, checkpoint string) []string {
 }
 
 // newContest prepares a contest. The opponent of --opponent must have something to do.
-func (p *loaded) newContest(
-	ctx context.Context, s contest.Settings, opts contest.PrepareOptions,
-) (*contest.Contest, error) {
+func newContest(ctx context.Context, p *loaded, s contest.Settings,
+	opts contest.PrepareOptions) (*contest.Contest, error) {
 	opts.Name = p.name
 	c, err := interruptible(ctx, 0, func() (*contest.Contest, error) { return contest.New(ctx, p.Query, s, opts) })
 	if ctx.Err() != nil {
@@ -246,7 +245,7 @@ type exactReport struct {
 	GapUpper *report.Number `json:"gap_upper,omitempty"`
 }
 
-func (p *loaded) exactReport(a *contest.Answer) *exactReport {
+func newExactReport(p *loaded, a *contest.Answer) *exactReport {
 	e := &exactReport{Objective: report.NaN, Distance: report.NaN}
 	switch {
 	case a.Value != nil:

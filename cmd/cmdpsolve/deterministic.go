@@ -82,7 +82,7 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 			return p.stopped(err)
 		}
 	}
-	d := p.planData(&r, time.Since(begin))
+	d := newPlanReport(p, &r, time.Since(begin))
 	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN, found: found.Policy != nil}
 	if p.Task.Cost != nil && found.Relaxed.Status == exact.Optimal {
 		d.Never.Relaxed = report.Number(p.Sense() * found.Relaxed.Objective)

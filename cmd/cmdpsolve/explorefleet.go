@@ -48,7 +48,7 @@ func (e *explorer) describeFleet(a *aboutReport, low, high []float64) {
 		r := aboutReturn{Name: l.Return, Min: report.Number(math.Inf(1)), Max: report.Number(math.Inf(-1))}
 		for _, other := range e.Limits {
 			if other.Step > 0 && other.Return == l.Return {
-				i := f.Coordinate(e.returnOf(other.Constraint), other.Step-1)
+				i := f.Coordinate(returnOf(e.loaded, other.Constraint), other.Step-1)
 				r.Min = min(r.Min, report.Number(low[i]))
 				r.Max = max(r.Max, report.Number(high[i]))
 			}
@@ -58,7 +58,7 @@ func (e *explorer) describeFleet(a *aboutReport, low, high []float64) {
 }
 
 // returnOf is the number of the return that a constraint is about.
-func (p *loaded) returnOf(constraint int) int {
+func returnOf(p *loaded, constraint int) int {
 	for i, name := range p.Problem.Returns {
 		if name == p.Problem.Constraints[constraint].Return {
 			return i
@@ -79,7 +79,7 @@ func (e *explorer) planFleet(ctx context.Context, p *loaded, keep []int, progres
 	if err != nil || r.Types == nil {
 		return a, err
 	}
-	d := p.planData(r.Result, 0)
+	d := newPlanReport(p, r.Result, 0)
 	d.addFleet(p, r)
 	a.Report = d
 	a.Notes = append(a.Notes, d.fleetNotes(p)...)

@@ -40,7 +40,7 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 	if err != nil {
 		return nil, err
 	}
-	found := p.robustData(r, time.Since(begin))
+	found := newRobustReport(p, r, time.Since(begin))
 	d := &planReport{subject: found.subject, Status: found.Status, planWorth: found.planWorth, Returns: found.Nominal,
 		planLimits: found.planLimits, Rho: report.NaN, planDraws: found.planDraws, Certificate: found.Certificate,
 		Iterations: found.Iterations, Memory: p.Product.Remembered()}

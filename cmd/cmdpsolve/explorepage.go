@@ -69,7 +69,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 		Goal: goalQuestion{Kind: "none"}, Limits: []query.Bound{}, Tails: []aboutReturn{}, Others: []string{},
 		Always: alwaysLimits(e.Problem), Constants: e.Problem.Constants(), Remembers: []string{}, Game: e.isGame(),
 		Average: m.Average(), Steps: m.Horizon(), States: states,
-		Large: e.work() > quick, Grid: gridOf(e.Query),
+		Large: work(e.loaded) > quick, Grid: gridOf(e.Query),
 		Intervals: !e.isGame() && !e.isFleet() && len(e.Of(query.WorstEpisodes)) == 0}
 	switch g := e.Problem.Goal; {
 	case g.Maximize != "":

@@ -152,10 +152,10 @@ type planAnswer struct {
 
 // slow reports whether a plan takes so long that first numbers are shown. Else the last ones are there as soon,
 // and painting twice would delay them.
-func (p *loaded) slow() bool { return p.work() > 1_000_000 }
+func slow(p *loaded) bool { return work(p) > 1_000_000 }
 
 // work is the number of transitions of all steps.
-func (p *loaded) work() int { return p.transitions() * max(1, p.Horizon()) }
+func work(p *loaded) int { return p.transitions() * max(1, p.Horizon()) }
 
 // An earlyAnswer has the numbers of a plan that is still refined.
 type earlyAnswer struct {
@@ -221,7 +221,7 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 		return a, nil
 	}
 	var err error
-	a.Conflict, err = p.conflict(ctx, exact.Options{})
+	a.Conflict, err = findConflict(ctx, p, exact.Options{})
 	if err == nil && a.Conflict != nil {
 		a.Notes = conflictNotes(a.Conflict)
 	}
@@ -233,8 +233,8 @@ func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress 
 	opts := e.options.solver(shown(p.Sense(), progress))
 	opts.Budget = e.options.budget
 	begin := time.Now()
-	if p.slow() {
-		opts.Early = func(r *exact.Result) { progress(p.early(r, begin)) }
+	if slow(p) {
+		opts.Early = func(r *exact.Result) { progress(newEarlyAnswer(p, r, begin)) }
 	}
 	r, err := p.Solve(ctx, opts)
 	if err != nil {
@@ -243,10 +243,10 @@ func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress 
 	return e.answer(ctx, p, r, keep)
 }
 
-// early returns the first numbers of a plan.
-func (p *loaded) early(r *exact.Result, begin time.Time) earlyAnswer {
+// newEarlyAnswer returns the first numbers of a plan.
+func newEarlyAnswer(p *loaded, r *exact.Result, begin time.Time) earlyAnswer {
 	took := time.Since(begin)
-	return earlyAnswer{&planAnswer{Report: p.planData(r, took),
+	return earlyAnswer{&planAnswer{Report: newPlanReport(p, r, took),
 		Notes: []string{"These are first numbers, which are being refined."}, Wanted: p.wanted(),
 		Seconds: report.Number(took.Seconds())}}
 }
@@ -257,11 +257,11 @@ func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep 
 	if err != nil {
 		return nil, err
 	}
-	d := p.planData(r, 0)
-	a := &planAnswer{Report: d, Notes: append(append(d.notes(p, false), p.branchLines(d.Branches)...),
+	d := newPlanReport(p, r, 0)
+	a := &planAnswer{Report: d, Notes: append(append(d.notes(p, false), d.Branches.lines(p)...),
 		p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
-		a.Conflict, err = p.conflict(ctx, e.options.solver(nil))
+		a.Conflict, err = findConflict(ctx, p, e.options.solver(nil))
 		if err != nil {
 			return nil, err
 		}
@@ -299,7 +299,7 @@ func shown(sense float64, progress func(any)) func(int, float64, float64) {
 func (e *explorer) planGame(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.gapOptions(p)
 	opts.Progress = shown(1, progress)
-	rep, agent, opponent, _, err := p.solveGame(ctx, opts)
+	rep, agent, opponent, _, err := solveGame(ctx, p, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -405,14 +405,14 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 		p = p.as(at)
 	}
 	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 2e-4, Points: 60}
-	if p.slow() {
+	if slow(p) {
 		opts.Error = 2e-3
 	}
 	opts.Gap = max(opts.Gap, curveGap)
 	var over []objective
 	var wanted []query.Objective
 	for i, name := range q.Over {
-		o, err := p.parseOver(name + "," + q.Over[1-i])
+		o, err := parseOver(p, name+","+q.Over[1-i])
 		if err != nil {
 			return nil, err
 		}

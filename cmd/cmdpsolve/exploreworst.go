@@ -31,7 +31,7 @@ func (e *explorer) planWorst(ctx context.Context, p *loaded, keep []int, progres
 	if err != nil {
 		return nil, err
 	}
-	progress(near.early(first, begin))
+	progress(newEarlyAnswer(near, first, begin))
 	trial, cancel := context.WithTimeout(ctx, mostRethinking)
 	defer cancel()
 	best, r, err := p.BestOf(func(thresholds []float64) (*query.Query, *exact.Result, error) {

@@ -56,7 +56,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	var opinion *exact.Opinion
 	if c.secondOpinion {
 		var err error
-		opinion, err = p.secondOpinion(ctx)
+		opinion, err = askGLPK(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -77,15 +77,15 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	}
 	var clash []conflictReport
 	if err == nil && plan.Status == exact.Infeasible && (safe == nil || safe.Without.Status == exact.Infeasible) {
-		clash, err = p.conflict(ctx, opts)
+		clash, err = findConflict(ctx, p, opts)
 	}
 	progress.close()
 	if err != nil {
 		return p.stopped(err)
 	}
-	d := p.planData(plan.Result, time.Since(begin))
+	d := newPlanReport(p, plan.Result, time.Since(begin))
 	d.Conflict = clash
-	d.SecondOpinion = p.compared(opinion, plan.Result)
+	d.SecondOpinion = newOpinionReport(p, opinion, plan.Result)
 	d.addFleet(p, plan)
 	d.policy, err = c.shownTypes(ctx, p, plan)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) err
 		return nil
 	}
 	if c.policy != "" {
-		if err := p.writeTypes(c.policy, plan); err != nil {
+		if err := writeTypes(p, c.policy, plan); err != nil {
 			return err
 		}
 		for k := range d.Types {
@@ -193,13 +193,13 @@ func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) err
 func (p *loaded) writePolicy(path string, policy *exact.Policy, mixture []exact.WeightedPolicy,
 	parts []exact.PartMixture) error {
 	if p.isFleet() {
-		return p.writeTypes(path, p.Fleet().Plan(&exact.Result{Parts: parts}))
+		return writeTypes(p, path, p.Fleet().Plan(&exact.Result{Parts: parts}))
 	}
 	return problem.WritePolicy(path, p.Process, p.PlanRows(policy, mixture))
 }
 
 // writeTypes writes the policies of all types, each to a file of its own.
-func (p *loaded) writeTypes(path string, plan *fleet.Plan) error {
+func writeTypes(p *loaded, path string, plan *fleet.Plan) error {
 	for k := range plan.Types {
 		of := p.Fleet().Members[k]
 		err := problem.WritePolicy(typeFile(path, p.Fleet().Types[k].Name), of.Process,

@@ -70,7 +70,7 @@ func (d *planReport) addFleet(p *loaded, plan *fleet.Plan) {
 		d.StepPrices.Names = append(d.StepPrices.Names, name)
 		d.StepPrices.Values = append(d.StepPrices.Values, d.pricesOf(p, name))
 	}
-	d.Whole = p.whole(plan)
+	d.Whole = newWholeReport(p, plan)
 }
 
 // pricesOf returns the prices of the limits on a return at each step: what the optimum gains for each unit more
@@ -90,8 +90,8 @@ func (d *planReport) pricesOf(p *loaded, name string) []report.Number {
 	return prices
 }
 
-// whole says what whole numbers of agents come to.
-func (p *loaded) whole(plan *fleet.Plan) *wholeReport {
+// newWholeReport says what whole numbers of agents come to.
+func newWholeReport(p *loaded, plan *fleet.Plan) *wholeReport {
 	w := &wholeReport{Returns: p.named(plan.Whole), Exceeded: []exceedReport{}}
 	sides := p.Scale()
 	for k, price := range plan.Prices {
@@ -179,7 +179,7 @@ func (d *planReport) stepTable(p *loaded, first, end int) *report.Table {
 		for k, name := range d.Use.Names[first:end] {
 			k += first
 			x := d.StepPrices.Values[k][h]
-			limits, price := p.limitsAt(name, h+1), any("")
+			limits, price := limitsAt(p, name, h+1), any("")
 			if limits != "" {
 				price = report.Rounded(float64(x), largest[k])
 			}
@@ -194,7 +194,7 @@ func (d *planReport) stepTable(p *loaded, first, end int) *report.Table {
 }
 
 // limitsAt writes the limits on a return at a step.
-func (p *loaded) limitsAt(name string, step int) string {
+func limitsAt(p *loaded, name string, step int) string {
 	text := ""
 	if l := limitAt(p, name, step, true); l != nil {
 		text = "≥ " + report.Short(l.Bound)

@@ -150,7 +150,7 @@ func (c *simulateCommand) simulateFleet(ctx context.Context, p *loaded) error {
 			}
 		}
 		if len(rep.Ways) == 0 {
-			rep.Truncation, err = p.truncation(ctx, way.alone, played.Steps)
+			rep.Truncation, err = fleetTruncation(ctx, p, way.alone, played.Steps)
 			if err != nil {
 				return stopped(err)
 			}
@@ -170,9 +170,9 @@ func (c *simulateCommand) simulateFleet(ctx context.Context, p *loaded) error {
 	return failed(rep.figure(p).Save(c.plot))
 }
 
-// truncation says of a fleet without a horizon after how many steps its episodes are cut, and what that may
+// fleetTruncation says of a fleet without a horizon after how many steps its episodes are cut, and what that may
 // change of an expected return.
-func (p *loaded) truncation(ctx context.Context, player *fleet.Independent, steps int) (*truncationReport, error) {
+func fleetTruncation(ctx context.Context, p *loaded, player *fleet.Independent, steps int) (*truncationReport, error) {
 	m := p.Fleet().Types[0].Model
 	switch {
 	case m.Horizon() > 0:
@@ -184,7 +184,7 @@ func (p *loaded) truncation(ctx context.Context, player *fleet.Independent, step
 		}
 		return &truncationReport{steps, report.Number(floats.Max(drift))}, nil
 	}
-	return &truncationReport{steps, report.Number(math.Pow(m.Discount(), float64(steps)) * p.largestReturn())}, nil
+	return &truncationReport{steps, report.Number(math.Pow(m.Discount(), float64(steps)) * largestReturn(p))}, nil
 }
 
 // fleetWays returns the ways in which a fleet is played: the plan, or the policies of files, then what else is

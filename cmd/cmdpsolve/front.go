@@ -97,7 +97,7 @@ func (o objective) wanted() query.Objective {
 }
 
 // parseOver reads the list of --over.
-func (p *loaded) parseOver(list string) ([]objective, error) {
+func parseOver(p *loaded, list string) ([]objective, error) {
 	var out []objective
 	returns := p.declared()
 	for item := range strings.SplitSeq(list, ",") {
@@ -194,7 +194,7 @@ func (c *frontCommand) check() error {
 }
 
 // tradedOff lists the first returns, at most two, with a minus before those that are to be small.
-func (p *loaded) tradedOff() []string {
+func tradedOff(p *loaded) []string {
 	var out []string
 	for _, name := range p.Returns[:min(2, len(p.declared()))] {
 		sign := "+"
@@ -235,9 +235,9 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	if c.over == "" {
 		return usage("front needs the returns to trade off: give --over, such as --over %s",
-			strings.Join(p.tradedOff(), ","))
+			strings.Join(tradedOff(p), ","))
 	}
-	over, err := p.parseOver(c.over)
+	over, err := parseOver(p, c.over)
 	if err != nil {
 		return err
 	}

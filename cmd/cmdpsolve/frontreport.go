@@ -65,7 +65,7 @@ func newFrontReport(p *loaded, over []objective, f *query.Front, took time.Durat
 		rep.Over = append(rep.Over, sign+o.name)
 	}
 	if len(f.Parts) == 1 && f.Parts[0].Result.Certificate != nil {
-		rep.Certificate = p.certificate(f.Parts[0].Result.Certificate)
+		rep.Certificate = certificateOf(p, f.Parts[0].Result.Certificate)
 	}
 	if len(p.Of(query.WorstEpisodes)) > 0 && len(f.Parts) > 0 {
 		rep.Union, rep.shown = len(f.Parts), p.Problem.Returns // the others depend on thresholds
@@ -148,7 +148,7 @@ func (rep *frontReport) wanted(p *loaded) string {
 				limits = append(limits, l.Name)
 			}
 		}
-		for _, t := range p.thresholds() {
+		for _, t := range thresholdsOf(p) {
 			limits = append(limits, t.Constraint)
 		}
 	}
@@ -240,9 +240,9 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	case rep.Certificate != nil && p.Model != nil && p.Model.Means() && !p.Model.Average():
 		// A mean may ask for what goes on for ever, and lets no total beside it end.
 		return report.Note{"No policy whose totals are finite keeps every limit.",
-			strings.Replace(p.explain(rep.Certificate), "very policy", "very policy whose totals are finite", 1)}
+			strings.Replace(rep.Certificate.explain(p), "very policy", "very policy whose totals are finite", 1)}
 	case rep.Certificate != nil:
-		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate)}
+		return report.Note{"No policy keeps every limit.", rep.Certificate.explain(p)}
 	case rep.status == exact.Infeasible && p.Rounded():
 		return report.Note{"No policy keeps every limit, whichever way totals are rounded."}
 	case len(rep.Vertices) == 0:

@@ -70,7 +70,7 @@ func (rep *gameReport) gap(p *loaded, g *exact.Gap) {
 	rep.GapLower, rep.GapUpper = report.Number(g.Lower), report.Number(g.Upper)
 	switch g.Status {
 	case exact.NotApproachable:
-		rep.Status, rep.Certificate = exact.Infeasible.String(), p.gapCertificate(g)
+		rep.Status, rep.Certificate = exact.Infeasible.String(), gapCertificate(p, g)
 	case exact.GapUndecided:
 		rep.Status = exact.Undecided.String()
 	}
@@ -78,12 +78,12 @@ func (rep *gameReport) gap(p *loaded, g *exact.Gap) {
 
 // gapCertificate proves that a target cannot be approached: against the opponent's
 // policy every policy of the agent reaches at least Value in the direction.
-func (p *loaded) gapCertificate(g *exact.Gap) *planCertificate {
-	return p.newCertificate(g.Direction, g.Support, g.Value, g.Lower)
+func gapCertificate(p *loaded, g *exact.Gap) *planCertificate {
+	return newCertificate(p, g.Direction, g.Support, g.Value, g.Lower)
 }
 
 // policyRows lists a policy, nothing if it is longer than mostPolicyRows.
-func (p *loaded) policyRows(policy *cmdp.Randomized, who problem.Player) (rows []actionRow, whole bool) {
+func policyRows(p *loaded, policy *cmdp.Randomized, who problem.Player) (rows []actionRow, whole bool) {
 	if policy == nil {
 		return nil, true
 	}
@@ -102,7 +102,7 @@ func (rep *gameReport) addPolicies(p *loaded, agent, opponent *cmdp.Randomized) 
 		if name == "opponent" {
 			who = problem.Adversary
 		}
-		rows, whole := p.policyRows(policy, who)
+		rows, whole := policyRows(p, policy, who)
 		if rows != nil {
 			rep.Policies[name] = rows
 		}
@@ -154,7 +154,7 @@ func (rep *gameReport) notes(p *loaded) report.Note {
 		notes = append(notes, fmt.Sprintf("The agent's policy keeps the objective %s this whatever the opponent "+
 			"does, and the opponent's keeps the agent from better. The returns are those when both play them.", side))
 	} else {
-		notes = p.gapNotes(rep.GapLower, rep.GapUpper, rep.Certificate)
+		notes = gapNotes(p, rep.GapLower, rep.GapUpper, rep.Certificate)
 	}
 	if rep.withheld {
 		notes = append(notes, "The policies are long; --policy and --opponent-policy write them to files.")
@@ -163,12 +163,12 @@ func (rep *gameReport) notes(p *loaded) report.Note {
 }
 
 // gapNotes says what the bounds of a gap mean.
-func (p *loaded) gapNotes(low, up report.Number, c *planCertificate) report.Note {
+func gapNotes(p *loaded, low, up report.Number, c *planCertificate) report.Note {
 	switch {
 	case c != nil:
 		return report.Note{"The target cannot be approached: the gap, the distance from it at which an opponent can " +
 			"keep the mean return, is " + certified(low, up) + ".",
-			strings.Replace(p.explain(c), "Under every policy",
+			strings.Replace(c.explain(p), "Under every policy",
 				"Against the opponent's policy, whatever the agent does,", 1)}
 	case low == 0 && up == 0:
 		return report.Note{"The target can be approached, whatever the opponent does: the gap is 0."}

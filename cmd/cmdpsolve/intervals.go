@@ -102,7 +102,7 @@ type uncertaintyReport struct {
 	Width   report.Number `json:"width" csv:"width"`
 }
 
-func (p *loaded) uncertainty() *uncertaintyReport {
+func newUncertaintyReport(p *loaded) *uncertaintyReport {
 	if !p.Uncertain() {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (b *boundsReport) text(scale float64) string {
 	return digits(b.Least) + " to " + digits(b.Greatest)
 }
 
-func (p *loaded) boundsOf(b robust.Bounds) report.Named[boundsReport] {
+func boundsOf(p *loaded, b robust.Bounds) report.Named[boundsReport] {
 	out := report.Named[boundsReport]{Names: p.Returns}
 	for i := range b.Least {
 		out.Values = append(out.Values, boundsReport{report.Number(b.Least[i]), report.Number(b.Greatest[i])})
@@ -181,15 +181,15 @@ type drawnReport struct {
 	Breaks []string `json:"breaks"`
 }
 
-// drawnBounds computes what the returns of each policy that a plan draws can be.
-func (p *loaded) drawnBounds(ctx context.Context, set *robust.Set, r *robust.Result) ([]drawnReport, error) {
+// newDrawnReports computes what the returns of each policy that a plan draws can be.
+func newDrawnReports(ctx context.Context, p *loaded, set *robust.Set, r *robust.Result) ([]drawnReport, error) {
 	var out []drawnReport
 	for _, c := range r.Mixture {
 		b, err := set.Evaluate(ctx, c.Policy)
 		if err != nil {
-			return nil, p.overSet(err)
+			return nil, p.stopped(err)
 		}
-		d := drawnReport{Probability: report.Number(c.Weight), Returns: p.boundsOf(b), Breaks: []string{}}
+		d := drawnReport{Probability: report.Number(c.Weight), Returns: boundsOf(p, b), Breaks: []string{}}
 		for k, l := range p.Rows() {
 			if r.Limits[k].Excess(b.Least, b.Greatest) > r.Tolerance {
 				d.Breaks = append(d.Breaks, l.Name)
@@ -234,9 +234,9 @@ func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenc
 	if err != nil {
 		return err
 	}
-	d := p.robustData(r, time.Since(begin))
+	d := newRobustReport(p, r, time.Since(begin))
 	d.Confidence = from
-	d.Drawn, err = p.drawnBounds(ctx, set, r)
+	d.Drawn, err = newDrawnReports(ctx, p, set, r)
 	if err != nil {
 		return err
 	}
@@ -308,24 +308,12 @@ func (o *planOptions) solveRobust(
 	opts.Progress = progress.round
 	r, err := robust.Solve(ctx, set, task, opts)
 	if err != nil {
-		return nil, nil, p.overSet(err)
+		return nil, nil, p.stopped(err)
 	}
 	if p.Rounded() && r.Status == robust.Infeasible {
 		r.Status, r.Certificate = robust.Undecided, nil
 	}
 	return r, set, nil
-}
-
-// overSet turns an error about a set of models into one of the command.
-func (p *loaded) overSet(err error) error {
-	var no *robust.NotDefinedError
-	switch {
-	case errors.As(err, &no):
-		return usage("%s: %s", p.name, p.notDefined(no))
-	case errors.Is(err, robust.ErrCurved):
-		return usage("%s: %w", p.name, trim(err))
-	}
-	return p.stopped(err)
 }
 
 // robustVerdict is the error that gives the exit status.
@@ -341,17 +329,17 @@ func robustVerdict(status robust.Status) error {
 	return nil
 }
 
-func (p *loaded) robustData(r *robust.Result, took time.Duration) *robustReport {
+func newRobustReport(p *loaded, r *robust.Result, took time.Duration) *robustReport {
 	d := &robustReport{
 		subject:        p.subject(),
 		Status:         r.Status.String(),
 		planWorth:      planWorth{report.NaN, report.NaN, report.NaN},
 		NominalOptimum: report.NaN,
-		Returns:        p.boundsOf(r.Bounds),
+		Returns:        boundsOf(p, r.Bounds),
 		Nominal:        p.named(r.Returns),
 		planLimits: planLimits{report.Number(r.Violation), report.Number(r.Tolerance), []report.Number{},
 			[]limitReport{}},
-		Uncertainty: p.uncertainty(),
+		Uncertainty: newUncertaintyReport(p),
 		planDraws:   planDraws{r.Policy.Randomized(), len(r.Mixture)},
 		Iterations:  r.Rounds,
 		Seconds:     report.Number(took.Seconds()),
@@ -375,7 +363,7 @@ func (p *loaded) robustData(r *robust.Result, took time.Duration) *robustReport 
 	}
 	d.addLimits(p, r)
 	if c := r.Certificate; c != nil {
-		d.Certificate = p.certificate(c)
+		d.Certificate = certificateOf(p, c)
 	}
 	return d
 }
@@ -460,7 +448,7 @@ const noneKeeps = "In one of the models no policy keeps every limit, so none kee
 func (d *robustReport) notes(p *loaded) report.Note {
 	switch d.Status {
 	case robust.Infeasible.String():
-		notes := report.Note{noneKeeps, p.explain(d.Certificate)}
+		notes := report.Note{noneKeeps, d.Certificate.explain(p)}
 		return append(notes, d.Worst.notes()...)
 	case robust.Undecided.String():
 		return report.Note{"No plan was found that keeps every limit in every model of the intervals, " +
@@ -529,7 +517,7 @@ func (c *planCommand) writeWorst(
 		var returns []float64
 		answer, returns, err = set.Worst(ctx, r.Plan(), dir)
 		if err != nil {
-			return nil, p.overSet(err)
+			return nil, p.stopped(err)
 		}
 		w.For, w.Returns = of, p.named(returns)
 	}
@@ -581,7 +569,7 @@ func (o *worstOptions) direction(p *loaded, r *robust.Result) ([]float64, string
 }
 
 // notDefined says why a return is not defined over a set.
-func (p *loaded) notDefined(e *robust.NotDefinedError) string {
+func notDefined(p *loaded, e *robust.NotDefinedError) string {
 	what := "the total"
 	does := "never comes to rest"
 	if e.Mean {

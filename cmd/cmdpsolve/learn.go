@@ -307,7 +307,7 @@ type session struct {
 func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Checkpoint) (*session, error) {
 	s := &session{p: p}
 	var err error
-	s.Contest, err = p.newContest(ctx, c.settings,
+	s.Contest, err = newContest(ctx, p, c.settings,
 		c.simulator.options(p, contest.PrepareOptions{Unsolved: !c.exact, SolveGaps: true, Unmeasured: true,
 			Mixture: c.files.mixture != ""}))
 	if err != nil {

@@ -85,7 +85,7 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 		}
 		learned.Feasible = &feasible
 		list = append(list, learned)
-		if err := problem.WritePolicy(c.files.policy, s.p.Process, s.p.learnedRows(best)); err != nil {
+		if err := problem.WritePolicy(c.files.policy, s.p.Process, learnedRows(s.p, best)); err != nil {
 			return list, err
 		}
 	}
@@ -100,7 +100,7 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 	if err != nil {
 		return nil, err
 	}
-	return append(list, learned), problem.WritePolicy(c.files.mixture, s.p.Process, s.p.learnedRows(mixture))
+	return append(list, learned), problem.WritePolicy(c.files.mixture, s.p.Process, learnedRows(s.p, mixture))
 }
 
 // learned says what a policy is worth in the model.
@@ -108,7 +108,7 @@ func (s *session) learned(ctx context.Context, what, file string, policy cmdp.Po
 	out := learnedPolicy{Objective: report.NaN, Violation: report.NaN}
 	if s.p.Model != nil {
 		var err error
-		out, err = s.p.worth(ctx, policy)
+		out, err = worth(ctx, s.p, policy)
 		if err != nil {
 			return out, err
 		}
@@ -118,7 +118,7 @@ func (s *session) learned(ctx context.Context, what, file string, policy cmdp.Po
 }
 
 // worth evaluates a policy in the model.
-func (p *loaded) worth(ctx context.Context, policy cmdp.Policy) (learnedPolicy, error) {
+func worth(ctx context.Context, p *loaded, policy cmdp.Policy) (learnedPolicy, error) {
 	v := make([]float64, p.Model.Dim())
 	if p.endless() > 0 {
 		e, err := exact.Evaluate(context.WithoutCancel(ctx), p.Model, policy)
@@ -135,7 +135,7 @@ func (p *loaded) worth(ctx context.Context, policy cmdp.Policy) (learnedPolicy, 
 
 // learnedRows are the rows of a policy. Those of a simulator have its own states and steps,
 // without what its shape adds.
-func (p *loaded) learnedRows(policy cmdp.Policy) iter.Seq[problem.PolicyRow] {
+func learnedRows(p *loaded, policy cmdp.Policy) iter.Seq[problem.PolicyRow] {
 	rows := p.PolicyRows(policy, problem.Agent)
 	if p.hello == nil || p.hello.Start != nil {
 		return rows

@@ -93,7 +93,7 @@ func (s *session) summary() *learnReport {
 	rep := &learnReport{
 		subject: s.p.subject(), Algorithm: s.Settings.Algorithms[0], Guarantee: s.Entrants[0].Guarantee,
 		Failure: s.Failure, Returns: s.Returns, Pooled: s.Pool, Log: s.Log, RhoRule: string(s.rule()),
-		Exact: s.p.exactReport(&s.Answer), Seeds: s.Seeds,
+		Exact: newExactReport(s.p, &s.Answer), Seeds: s.Seeds,
 	}
 	if s.moma() {
 		rep.Planner = s.Planner
@@ -180,7 +180,7 @@ func (s *session) certificate(f cmdp.Findings) *certificateReport {
 	s.Task.Target.MaximizeLinear(y, dir)
 	floats.Scale(1/floats.Norm(dir, 2), dir)
 	support := floats.Dot(dir, y)
-	return &certificateReport{s.p.newCertificate(dir, support, support+f.Gap, f.Gap), f.GapEpisode,
+	return &certificateReport{newCertificate(s.p, dir, support, support+f.Gap, f.Gap), f.GapEpisode,
 		report.Number(f.GapShare)}
 }
 

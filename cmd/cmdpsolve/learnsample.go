@@ -312,7 +312,7 @@ func (c *learnCommand) concludeSampled(ctx context.Context, p *loaded, plan *bas
 		d.Objective = report.Number(p.Objective(plan.Returns))
 	}
 	if p.Model != nil && plan.Policy != nil {
-		learned, err := p.worth(ctx, plan.Policy)
+		learned, err := worth(ctx, p, plan.Policy)
 		if err != nil {
 			return failed(err)
 		}
@@ -323,7 +323,7 @@ func (c *learnCommand) concludeSampled(ctx context.Context, p *loaded, plan *bas
 		if err != nil {
 			return failed(err)
 		}
-		d.Exact = p.exactReport(&contest.Answer{Best: best})
+		d.Exact = newExactReport(p, &contest.Answer{Best: best})
 	}
 	var writeErr error
 	if c.files.policy != "" && d.Status == "sampled" {

@@ -123,8 +123,8 @@ type thresholdReport struct {
 	Tried      int           `json:"tried"`
 }
 
-// thresholds lists the thresholds of constraints on the worst episodes.
-func (p *loaded) thresholds() []thresholdReport {
+// thresholdsOf lists the thresholds of constraints on the worst episodes.
+func thresholdsOf(p *loaded) []thresholdReport {
 	var out []thresholdReport
 	for _, l := range p.Of(query.WorstEpisodes) {
 		out = append(out, thresholdReport{l.Name, report.Number(l.Threshold), len(l.Thresholds)})
@@ -135,7 +135,7 @@ func (p *loaded) thresholds() []thresholdReport {
 // memoryNotes explains what is remembered and what constraints on episodes came to.
 func (p *loaded) memoryNotes() report.Note {
 	notes := p.notes()
-	for _, t := range p.thresholds() {
+	for _, t := range thresholdsOf(p) {
 		notes = append(notes, fmt.Sprintf("The %s is asked for with the threshold %s, the best of %d.", t.Constraint,
 			report.Short(t.Threshold), t.Tried))
 	}

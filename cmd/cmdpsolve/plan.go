@@ -17,6 +17,7 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/robust"
 	"cmdpsolve/internal/available"
 
 	"github.com/spf13/cobra"
@@ -78,10 +79,16 @@ func stopped(err error) error {
 	return failed(err)
 }
 
-// stopped is stopped with the names of what has no total return.
+// stopped is stopped with the names of what has no return.
 func (p *loaded) stopped(err error) error {
 	var no *exact.NoTotalError
-	if !errors.As(err, &no) {
+	var none *robust.NotDefinedError
+	switch {
+	case errors.As(err, &none):
+		return usage("%s: %s", p.name, notDefined(p, none))
+	case errors.Is(err, robust.ErrCurved):
+		return usage("%s: %w", p.name, trim(err))
+	case !errors.As(err, &no):
 		return stopped(err)
 	}
 	what := "of"
@@ -267,7 +274,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 			"for goes through the rows of all. That takes many times as long as the optimum alone, for which give "+
 			"none of --policy, --show, --distribution, --deterministic and --second-opinion", p.name, n)
 	}
-	if note := p.missing().note(); note != nil {
+	if note := newMissingRows(p).note(); note != nil {
 		c.say("%s", strings.Join(note, " "))
 	}
 	p, err = p.varied(ctx, &c.what)
@@ -319,7 +326,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	var opinion *exact.Opinion
 	var err error
 	if c.secondOpinion {
-		opinion, err = p.secondOpinion(ctx)
+		opinion, err = askGLPK(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -339,9 +346,9 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	if err != nil {
 		return p.stopped(err)
 	}
-	d := p.planData(r, time.Since(begin))
+	d := newPlanReport(p, r, time.Since(begin))
 	d.Conflict = clash
-	d.SecondOpinion = p.compared(opinion, r)
+	d.SecondOpinion = newOpinionReport(p, opinion, r)
 	return c.conclude(ctx, p, d, r, c.undecided(p, r))
 }
 
@@ -349,11 +356,11 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 func (c *planCommand) conflict(ctx context.Context, p *loaded, opts exact.Options,
 	begin time.Time) ([]conflictReport, error) {
 	if c.budget == 0 {
-		return p.conflict(ctx, opts)
+		return findConflict(ctx, p, opts)
 	}
 	within, cancel := context.WithDeadline(ctx, begin.Add(c.budget))
 	defer cancel()
-	clash, err := p.conflict(within, opts)
+	clash, err := findConflict(within, p, opts)
 	if within.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
@@ -437,7 +444,7 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 		c.say("a goal within a target cannot be pursued against an opponent; what follows is about the target alone")
 	}
 	begin := time.Now()
-	rep, agent, opponent, status, err := p.solveGame(ctx, c.gapOptions(p))
+	rep, agent, opponent, status, err := solveGame(ctx, p, c.gapOptions(p))
 	if err != nil {
 		return err
 	}
@@ -449,7 +456,7 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 
 // solveGame computes the minimax value of the goal or, with a target, its gap. A policy is nil if none does
 // what its player wants.
-func (p *loaded) solveGame(ctx context.Context,
+func solveGame(ctx context.Context, p *loaded,
 	opts exact.GapOptions) (rep *gameReport, agent, opponent *cmdp.Randomized, status exact.GapStatus, err error) {
 	rep = newGameReport(p)
 	if p.Task.Target == nil {

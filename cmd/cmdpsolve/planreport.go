@@ -63,7 +63,7 @@ type planReport struct {
 	Rho         report.Number `json:"rho" csv:"rho"`
 	planDraws
 	// Branches are there if endless runs differ in their long-run means, Joined if the policy joins recurrent classes.
-	Branches    []branchReport   `json:"branches,omitempty"`
+	Branches    branchReports    `json:"branches,omitempty"`
 	Joined      *joinedReport    `json:"joined,omitempty"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
 	// Conflict names a smallest set of limits that no policy keeps together.
@@ -114,11 +114,6 @@ func (p *loaded) named(x []float64) named {
 	return named{Names: p.Returns, Values: report.Numbers(x)}
 }
 
-// coordinates names a number for each coordinate, those of single steps of a fleet among them.
-func (p *loaded) coordinates(x []float64) named {
-	return named{Names: p.Returns, Values: report.Numbers(x)}
-}
-
 // limitReport is a limit with its value and price.
 type limitReport struct {
 	Constraint string        `json:"constraint" csv:"*"`
@@ -163,13 +158,13 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	}
 	sections = append(sections, d.fleetSections(p)...)
 	sections = append(sections, d.Safety.sections()...)
-	sections = append(sections, p.branchSections(d.Branches)...)
+	sections = append(sections, d.Branches.sections(p)...)
 	sections = append(sections, d.policy...)
 	return &report.Report{Data: d, Sections: append(sections,
 		distributionSections(d.Distribution, episodesOfPlans, false)...)}
 }
 
-func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
+func newPlanReport(p *loaded, r *exact.Result, took time.Duration) *planReport {
 	d := &planReport{
 		subject: p.subject(), Status: r.Status.String(),
 		planWorth:  planWorth{report.NaN, report.NaN, report.NaN},
@@ -177,13 +172,13 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		planLimits: planLimits{report.Number(r.Violation), report.NaN, []report.Number{}, []limitReport{}},
 		Rho:        report.NaN,
 		planDraws:  planDraws{r.Randomized, len(r.Mixture)},
-		Memory:     p.Product.Remembered(), Thresholds: p.thresholds(),
+		Memory:     p.Product.Remembered(), Thresholds: thresholdsOf(p),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
 	for _, phase := range r.Phases {
 		d.Phases = append(d.Phases, phaseReport{phase.Name, report.Number(phase.Time.Seconds())})
 	}
-	if missing := p.missing(); missing != nil {
+	if missing := newMissingRows(p); missing != nil {
 		d.MissingRows = missing.Pairs
 	}
 	if p.Task.Cost != nil && r.Status != exact.Infeasible {
@@ -209,10 +204,10 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	d.addLimits(p, r)
 	if !p.isFleet() && p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided ||
 		r.Status == exact.Stopped) {
-		d.Branches, d.Joined = p.branches(r.Branches), newJoinedReport(r.Joined)
+		d.Branches, d.Joined = newBranchReports(p, r.Branches), newJoinedReport(r.Joined)
 	}
 	if c := r.Certificate; c != nil {
-		d.Certificate = p.certificate(c)
+		d.Certificate = certificateOf(p, c)
 	}
 	return d
 }
@@ -232,20 +227,21 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result) {
 	}
 }
 
-func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
-	cert := p.newCertificate(c.Direction, c.Support, c.Value, c.Distance)
-	cert.cut = !c.Whole && !p.holdsUncut(c.Direction)
+func certificateOf(p *loaded, c *exact.Certificate) *planCertificate {
+	cert := newCertificate(p, c.Direction, c.Support, c.Value, c.Distance)
+	cert.cut = !c.Whole && !holdsUncut(p, c.Direction)
 	return cert
 }
 
-func (p *loaded) newCertificate(direction []float64, support, value, distance float64) *planCertificate {
-	return &planCertificate{Direction: p.coordinates(direction), Support: report.Number(support),
-		Value: report.Number(value), Distance: report.Number(distance), direction: direction}
+func newCertificate(p *loaded, direction []float64, support, value, distance float64) *planCertificate {
+	return &planCertificate{Direction: named{Names: p.Returns, Values: report.Numbers(direction)},
+		Support: report.Number(support), Value: report.Number(value), Distance: report.Number(distance),
+		direction: direction}
 }
 
 // holdsUncut reports whether what is allowed reaches no farther in a direction than the
 // part of it that is possible: whether it is a normal there.
-func (p *loaded) holdsUncut(dir []float64) bool {
+func holdsUncut(p *loaded, dir []float64) bool {
 	at, beyond := make([]float64, len(dir)), make([]float64, len(dir))
 	p.Task.Target.MaximizeLinear(at, dir)
 	size := 0.0
@@ -335,7 +331,7 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	notes := d.SecondOpinion.note()
 	switch {
 	case d.Certificate != nil:
-		notes = append(notes, "No policy keeps every limit.", p.explain(d.Certificate),
+		notes = append(notes, "No policy keeps every limit.", d.Certificate.explain(p),
 			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.",
 				report.Short(d.Certificate.Distance), d.Certificate.andPossible()))
 		return append(notes, conflictNotes(d.Conflict)...)
@@ -415,7 +411,7 @@ func (d *planReport) stoppedNote(rounded bool) string {
 }
 
 // explain says what a certificate proves.
-func (p *loaded) explain(c *planCertificate) string {
+func (c *planCertificate) explain(p *loaded) string {
 	// The largest coefficient becomes 1, those that rounding left vanish.
 	dir := make([]float64, len(c.direction))
 	largest := floats.Norm(c.direction, math.Inf(1))
@@ -499,8 +495,8 @@ func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
 		report.Short(r.Gap)))
 }
 
-// vector writes returns by name.
-func (p *loaded) vector(v named) string {
+// vectorText writes returns by name.
+func vectorText(p *loaded, v named) string {
 	var parts []string
 	sides := p.Scale()
 	for i, x := range v.Values {

@@ -24,8 +24,8 @@ type policyBounds struct {
 	Violation report.Number `json:"violation" csv:"violation"`
 }
 
-// readBounds reads a policy, and computes what its returns can be.
-func (p *loaded) readBounds(ctx context.Context, file string) (*loaded, *policyBounds, error) {
+// readPolicyBounds reads a policy, and computes what its returns can be.
+func readPolicyBounds(ctx context.Context, p *loaded, file string) (*loaded, *policyBounds, error) {
 	q, policies, err := p.ReadPolicy(ctx, file)
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return p, nil, &exitError{exitUsage, errs}
@@ -33,26 +33,26 @@ func (p *loaded) readBounds(ctx context.Context, file string) (*loaded, *policyB
 		return p, nil, usage("--policy: %w", err)
 	}
 	p = p.as(q)
-	b, err := p.evaluate(ctx, policies)
+	b, err := evaluatePolicies(ctx, p, policies)
 	if err != nil {
 		return p, nil, err
 	}
-	known := &policyBounds{File: file, Returns: p.boundsOf(b.Bounds), Violation: report.NaN}
+	known := &policyBounds{File: file, Returns: boundsOf(p, b.Bounds), Violation: report.NaN}
 	if b.Known {
 		known.Keeps, known.Violation = &b.Keeps, report.Number(b.Violation)
 	}
 	return p, known, nil
 }
 
-// evaluate computes what the returns of policies that are drawn at the start can be.
-func (p *loaded) evaluate(ctx context.Context, policies []query.Drawn) (*query.Evaluation, error) {
+// evaluatePolicies computes what the returns of policies that are drawn at the start can be.
+func evaluatePolicies(ctx context.Context, p *loaded, policies []query.Drawn) (*query.Evaluation, error) {
 	set, err := p.set(robust.Spec{})
 	if err != nil {
 		return nil, err
 	}
 	e, err := p.Evaluate(ctx, set, policies)
 	if err != nil {
-		return nil, p.overSet(err)
+		return nil, p.stopped(err)
 	}
 	return e, nil
 }
@@ -108,5 +108,5 @@ func (rep *checkReport) notesOfSet(p *loaded) report.Note {
 	case *rep.Feasible:
 		return report.Note{"Some policy keeps every limit in every model of the intervals.", ranges}
 	}
-	return report.Note{noneKeeps, p.explain(rep.Certificate), ranges}
+	return report.Note{noneKeeps, rep.Certificate.explain(p), ranges}
 }

@@ -126,7 +126,7 @@ func (c *planCommand) addRobustSwept(
 	if err != nil {
 		return err
 	}
-	one.robustReport = *of.robustData(r, time.Since(begin))
+	one.robustReport = *newRobustReport(of, r, time.Since(begin))
 	rep.Plans = append(rep.Plans, one)
 	rep.results = append(rep.results, r)
 	return nil

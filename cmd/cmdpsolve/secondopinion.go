@@ -35,9 +35,9 @@ func glpkBuilt(option string) error {
 	return nil
 }
 
-// secondOpinion asks GLPK. It is asked before the problem is planned, because it refuses
+// askGLPK asks GLPK. It is asked before the problem is planned, because it refuses
 // problems that plan can solve.
-func (p *loaded) secondOpinion(ctx context.Context) (*exact.Opinion, error) {
+func askGLPK(ctx context.Context, p *loaded) (*exact.Opinion, error) {
 	o, err := p.Query.SecondOpinion(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -48,8 +48,8 @@ func (p *loaded) secondOpinion(ctx context.Context) (*exact.Opinion, error) {
 	return o, nil
 }
 
-// compared holds what GLPK says, if it was asked, against what plan found.
-func (p *loaded) compared(o *exact.Opinion, r *exact.Result) *opinionReport {
+// newOpinionReport holds what GLPK says, if it was asked, against what plan found.
+func newOpinionReport(p *loaded, o *exact.Opinion, r *exact.Result) *opinionReport {
 	if o == nil {
 		return nil
 	}

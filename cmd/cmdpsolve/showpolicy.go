@@ -93,56 +93,58 @@ func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Resul
 	case r.Status != exact.Optimal && r.Status != exact.Unbounded && !p.keepsRounded(r):
 		return []report.Section{report.Note{"No policy is shown: none is known to be what is wanted."}}, nil
 	}
-	components, lines := r.Mixture, []policyLine(nil)
+	shown := &policyShown{loaded: p, components: r.Mixture, draws: r.Policy == nil}
 	if r.Policy != nil {
-		components = []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
+		shown.components = []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
 	}
-	for i, c := range components {
-		found, err := p.policyLines(ctx, c.Policy)
-		if err != nil {
+	for i := range shown.components {
+		if err := shown.add(ctx, i); err != nil {
 			return nil, err
 		}
-		for _, l := range found {
-			if r.Policy == nil {
-				l.component = i + 1
-			}
-			l.visits *= c.Weight
-			lines = append(lines, l)
-		}
 	}
-	sections := p.policyMap(lines)
-	return append(sections, p.policyTable(lines, components)...), nil
+	return append(shown.grid(), shown.table()...), nil
 }
 
-// policyLines lists what a policy does in the states that it reaches.
-func (p *loaded) policyLines(ctx context.Context, policy *exact.Policy) ([]policyLine, error) {
-	m := p.Model
-	visits, err := p.Visits(ctx, policy)
-	if err != nil {
-		return nil, err
+// A policyShown is what the policies of an answer do, of which one may be drawn at the start.
+type policyShown struct {
+	*loaded
+	components []exact.WeightedPolicy
+	draws      bool
+	lines      []policyLine
+}
+
+// add lists what component i does in the states that it reaches.
+func (v *policyShown) add(ctx context.Context, i int) error {
+	c, number := v.components[i], 0
+	if v.draws {
+		number = i + 1
 	}
-	var lines []policyLine
-	for s := range m.States() {
+	visits, err := v.Visits(ctx, c.Policy)
+	if err != nil {
+		return err
+	}
+	for s := range v.Model.States() {
 		does := make([]string, len(visits))
 		for h := range visits {
 			if visits[h][s] > 0 {
-				does[h] = p.does(policy, h, s)
+				does[h] = v.does(c.Policy, h, s)
 			}
 		}
 		for _, run := range mergeSteps(does) {
-			l := policyLine{state: s, steps: run}
+			l := policyLine{component: number, state: s, steps: run}
 			for h := run.first - 1; h < run.last; h++ {
 				l.visits += visits[h][s]
 			}
-			lines = append(lines, l)
+			l.visits *= c.Weight
+			v.lines = append(v.lines, l)
 		}
 	}
-	return lines, nil
+	return nil
 }
 
 // does writes what a policy does in a state: "go", or "0.7 go, 0.3 stay".
-func (p *loaded) does(policy *exact.Policy, h, s int) string {
-	first, end := p.Model.Rows(h).Choices(s)
+func (v *policyShown) does(policy *exact.Policy, h, s int) string {
+	first, end := v.Model.Rows(h).Choices(s)
 	probs := make([]float64, end-first)
 	if len(probs) == 0 {
 		return ""
@@ -155,12 +157,12 @@ func (p *loaded) does(policy *exact.Policy, h, s int) string {
 		}
 	}
 	if len(taken) == 1 {
-		return p.ActionName(h, s, taken[0])
+		return v.ActionName(h, s, taken[0])
 	}
 	slices.SortStableFunc(taken, func(a, b int) int { return cmp.Compare(probs[b], probs[a]) })
 	var parts []string
 	for _, a := range taken {
-		parts = append(parts, report.Brief(probs[a])+" "+p.ActionName(h, s, a))
+		parts = append(parts, report.Brief(probs[a])+" "+v.ActionName(h, s, a))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -168,9 +170,9 @@ func (p *loaded) does(policy *exact.Policy, h, s int) string {
 // mostLines bounds the rows of the table of a policy.
 const mostLines = 40
 
-// policyTable lists the lines of a policy. If there are too many, it lists those
-// that are visited most.
-func (p *loaded) policyTable(lines []policyLine, components []exact.WeightedPolicy) []report.Section {
+// table lists the lines. If there are too many, it lists those that are visited most.
+func (v *policyShown) table() []report.Section {
+	lines := v.lines
 	shown, left := lines, len(lines)-mostLines
 	if left > 0 {
 		order := make([]int, len(lines))
@@ -187,12 +189,12 @@ func (p *loaded) policyTable(lines []policyLine, components []exact.WeightedPoli
 	}
 	const stateWidth, doesWidth = 24, 34
 	t := &report.Table{}
-	several, steps := len(lines) > 0 && lines[0].component > 0, p.Model.Horizon() > 0
+	several, steps := len(lines) > 0 && v.draws, v.Model.Horizon() > 0
 	if several {
 		t.Columns = append(t.Columns, report.Column{Title: "component", Align: report.Left})
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "state", Align: report.Left})
-	if p.Remembers() {
+	if v.Remembers() {
 		t.Columns[len(t.Columns)-1].Title = "state (memory)"
 	}
 	if steps {
@@ -202,9 +204,9 @@ func (p *loaded) policyTable(lines []policyLine, components []exact.WeightedPoli
 	for _, l := range shown {
 		var head []any
 		if several {
-			head = append(head, fmt.Sprintf("%d (%s)", l.component, report.Brief(components[l.component-1].Weight)))
+			head = append(head, fmt.Sprintf("%d (%s)", l.component, report.Brief(v.components[l.component-1].Weight)))
 		}
-		names, does := report.Wrap(p.recalled(l.state), stateWidth), report.Wrap(l.steps.does, doesWidth)
+		names, does := report.Wrap(v.recalled(l.state), stateWidth), report.Wrap(l.steps.does, doesWidth)
 		for i := range max(len(names), len(does)) {
 			row := make([]any, 0, len(t.Columns))
 			row = append(append(row, head...), clip(line(names, i), stateWidth))
@@ -250,12 +252,12 @@ var ways = map[string]string{
 	"stay": "o", "wait": "o", "stop": "o", "noop": "o", "stick": "o", "stand": "o", "rest": "o",
 }
 
-// policyMap draws one policy on the grid of the states, nil where there is none, it is too
+// grid draws one policy on the grid of the states, nil where there is none, it is too
 // wide for the terminal, or an action has no mark.
-func (p *loaded) policyMap(lines []policyLine) []report.Section {
+func (v *policyShown) grid() []report.Section {
 	const widest, highest = 17, 60
-	g := gridOf(p.Query)
-	if g == nil || g.Columns > widest || g.Rows > highest || len(lines) == 0 || lines[0].component > 0 {
+	g := gridOf(v.Query)
+	if g == nil || g.Columns > widest || g.Rows > highest || len(v.lines) == 0 || v.draws {
 		return nil
 	}
 	t := &report.Table{Columns: []report.Column{{Title: "", Align: report.Left}}}
@@ -271,7 +273,7 @@ func (p *loaded) policyMap(lines []policyLine) []report.Section {
 		t.Rows = append(t.Rows, row)
 	}
 	most := make(map[[2]int]float64) // visits of the cells' marks
-	for _, l := range lines {
+	for _, l := range v.lines {
 		row, column := g.Row[l.state], g.Column[l.state]
 		if row < 0 {
 			continue

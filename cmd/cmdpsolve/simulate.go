@@ -189,7 +189,7 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
 	if p.Uncertain() {
-		b, err := p.evaluate(ctx, policies)
+		b, err := evaluatePolicies(ctx, p, policies)
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +200,7 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 		if err != nil {
 			return nil, stopped(err)
 		}
-		rep.Branches = p.branches(found)
+		rep.Branches = newBranchReports(p, found)
 	}
 	if c.distribution {
 		rep.Distribution, err = distributionsOf(ctx, sim, p.Returns, c.episodes)

@@ -27,7 +27,7 @@ type simulateReport struct {
 	Expected   expectedReport           `json:"expected"`
 	Truncation *truncationReport        `json:"truncation"`
 	// Branches are there if endless runs of the policy differ in their long-run means.
-	Branches []branchReport `json:"branches,omitempty"`
+	Branches branchReports `json:"branches,omitempty"`
 	// Distribution is there with --distribution.
 	Distribution distributions      `json:"distribution,omitzero"`
 	Uncertainty  *uncertaintyReport `json:"uncertainty,omitempty"`
@@ -54,7 +54,7 @@ func (rep *simulateReport) over(p *loaded, b robust.Bounds) {
 		least, greatest := report.Number(b.Least[i]), report.Number(b.Greatest[i])
 		rep.Returns.Values[i].Least, rep.Returns.Values[i].Greatest = &least, &greatest
 	}
-	rep.Uncertainty = p.uncertainty()
+	rep.Uncertainty = newUncertaintyReport(p)
 }
 
 // expectedReport holds what the exact expected returns amount to.
@@ -70,9 +70,9 @@ type truncationReport struct {
 	Error report.Number `json:"error"`
 }
 
-// possible returns a mean over episodes, moved into the box of possible returns. Episodes that are cut can return less,
-// or more, than any that goes on, which would count as a violation.
-func (p *loaded) possible(mean []float64) []float64 {
+// withinBox returns a mean over episodes, moved into the box of possible returns. Episodes that are cut can return
+// less, or more, than any that goes on, which would count as a violation.
+func withinBox(p *loaded, mean []float64) []float64 {
 	if p.Model == nil || p.Model.Horizon() > 0 || p.Task.Box == nil {
 		return mean
 	}
@@ -84,11 +84,11 @@ func (p *loaded) possible(mean []float64) []float64 {
 func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
 		subject: p.subject(), Episodes: s.Episodes, Returns: report.Named[meanReport]{Names: p.Returns},
-		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.Task.Violation(p.possible(s.Mean))),
+		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.Task.Violation(withinBox(p, s.Mean))),
 		Expected: expectedReport{report.Number(p.Objective(expected)), report.Number(p.Task.Violation(expected))},
 	}
 	if p.Model != nil {
-		rep.keeps, rep.kept = p.Keeps(expected), p.Keeps(p.possible(s.Mean))
+		rep.keeps, rep.kept = p.Keeps(expected), p.Keeps(withinBox(p, s.Mean))
 	}
 	for i, x := range expected {
 		m := meanReport{Mean: report.Number(s.Mean[i]), CI95: report.Number(s.Half(i)), Expected: report.Number(x)}
@@ -106,13 +106,13 @@ func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []floa
 		rep.Truncation = &truncationReport{s.MeanSteps, report.Number(floats.Max(stopping))}
 	case s.Ends() && p.Model.Discount() < 1:
 		rep.Truncation = &truncationReport{s.Steps,
-			report.Number(math.Pow(p.Model.Discount(), float64(s.Steps)) * p.largestReturn())}
+			report.Number(math.Pow(p.Model.Discount(), float64(s.Steps)) * largestReturn(p))}
 	}
 	return rep
 }
 
 // largestReturn is the largest magnitude of a possible return.
-func (p *loaded) largestReturn() float64 {
+func largestReturn(p *loaded) float64 {
 	box, most := p.Task.Box, 0.0
 	for i, x := range box.Lower() {
 		most = max(most, math.Abs(x), math.Abs(box.Upper()[i]))
@@ -127,7 +127,7 @@ func (rep *simulateReport) report(p *loaded) *report.Report {
 		report.Only(rep.means(p, report.Terminal), report.Terminal, report.Markdown, report.LaTeX),
 		report.Only(rep.means(p, report.CSV), report.CSV), rep.notes(p),
 	}
-	for _, s := range p.branchSections(rep.Branches) {
+	for _, s := range rep.Branches.sections(p) {
 		sections = append(sections, report.Only(s, report.Terminal, report.Markdown, report.LaTeX))
 	}
 	return &report.Report{Data: rep, Sections: append(sections,
@@ -191,7 +191,7 @@ func (rep *simulateReport) notes(p *loaded) report.Note {
 		notes = report.Note{"The mean over the episodes has ± ci95 as its 95% confidence interval; what is expected " +
 			"of the policy in a simulator is not known."}
 	case p.Task.Target == nil:
-	case rep.keeps && breaking(rep.Branches):
+	case rep.keeps && rep.Branches.breaking():
 		notes = append(notes, "The policy keeps every limit in the mean over all runs, but not in each of them.")
 	case rep.keeps && rep.Uncertainty != nil:
 		notes = append(notes, "In the nominal model the policy keeps every limit; cmdpsolve check --policy says "+

@@ -220,7 +220,7 @@ func (s sweepFlags) chooseSides(p *loaded) (err error) {
 func (c *planCommand) addSwept(p *loaded, s *query.Swept, took time.Duration, rep *sweepReport) error {
 	q := p.as(s.Query)
 	one := &sweptReport{Limits: report.Numbers(s.Values), Prices: report.Numbers(s.Prices),
-		planReport: *q.planData(s.Result, took)}
+		planReport: *newPlanReport(q, s.Result, took)}
 	rep.Plans = append(rep.Plans, one)
 	if c.sweep.policies == "" || s.Result.Status != exact.Optimal && s.Result.Status != exact.Stopped {
 		return nil
@@ -265,7 +265,7 @@ func (s sweepFlags) wanted(ctx context.Context, p *loaded) string {
 func (rep *sweepReport) report(p *loaded) *report.Report {
 	t := report.NewTable(rep.Over...)
 	shown := p.declared()
-	if p.thresholds() != nil { // which excess is looked at differs from plan to plan
+	if thresholdsOf(p) != nil { // which excess is looked at differs from plan to plan
 		shown = p.Problem.Returns
 	}
 	t.Head("objective")
