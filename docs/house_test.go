@@ -81,6 +81,28 @@ func floorOf(path string) (int, bool) {
 	return 0, false
 }
 
+// TestProblemsNeedNoProduct: of package problem only what is about policies imports products, see design.md.
+func TestProblemsNeedNoProduct(t *testing.T) {
+	files, err := filepath.Glob("../cmdp/problem/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var importing []string
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imports := func(s *ast.ImportSpec) bool { return s.Path.Value == `"cmdpsolve/cmdp/monitor"` }
+		if slices.ContainsFunc(file.Imports, imports) && !strings.HasSuffix(name, "_test.go") {
+			importing = append(importing, filepath.Base(name))
+		}
+	}
+	if want := []string{"loops.go", "policysource.go", "process.go"}; !slices.Equal(importing, want) {
+		t.Errorf("%v import products: want %v", importing, want)
+	}
+}
+
 // TestDefaultBuildIsPureGo: with cgo switched on, nothing but the standard library uses it
 // unless the tag glpk asks for GLPK.
 func TestDefaultBuildIsPureGo(t *testing.T) {
