@@ -78,6 +78,15 @@ func extend(h history, s int, r []float64) history {
 type shape struct {
 	states, horizon                              int
 	stepwise, rests, outcomes, negative, certain bool
+	forward                                      bool // states lead to later ones, and the last one rests
+}
+
+// next draws a successor.
+func (sh shape) next(rng *rand.Rand, s int) int {
+	if sh.forward {
+		return s + 1 + rng.IntN(sh.states-s-1)
+	}
+	return rng.IntN(sh.states)
 }
 
 // randomModel draws a model with returns that are multiples of 0.1, from 0 to 0.3 or from −0.2 to 0.3. Some
@@ -111,7 +120,7 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 	}
 	for _, h := range steps {
 		for s := range sh.states {
-			if sh.rests && rng.IntN(4) == 0 {
+			if sh.rests && rng.IntN(4) == 0 || sh.forward && s == sh.states-1 {
 				continue
 			}
 			for a := range 1 + rng.IntN(2) {
@@ -121,7 +130,7 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 					p = []float64{1}
 				}
 				for _, x := range p {
-					next := cmdp.Transition{Next: rng.IntN(sh.states), Probability: x}
+					next := cmdp.Transition{Next: sh.next(rng, s), Probability: x}
 					if sh.outcomes {
 						next.Returns, row.Returns = draw(), nil
 					}

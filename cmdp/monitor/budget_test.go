@@ -200,41 +200,69 @@ func TestUnit(t *testing.T) {
 }
 
 func TestRefusedBudgets(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, 4))
-	m := randomModel(t, rng, shape{states: 2, horizon: 3})
+	m := modelOf(t, cmdp.ModelSpec{Horizon: 3}, 0.5)
 	limits := []monitor.Threshold{{At: 1}}
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
-	for a, r := range []float64{1, -1} {
-		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a,
-			Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{r}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	upAndDown, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	discounted, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates()[:1],
-		Kernels: []cmdp.Kernel{*m.Kernel(0).Plain(m.Dim())}})
-	if len(m.StartStates()) > 1 {
-		discounted, err = cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates(),
-			Kernels: []cmdp.Kernel{*m.Kernel(0).Plain(m.Dim())}})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	upAndDown := modelOf(t, cmdp.ModelSpec{Discount: 1}, -0.5)
 	for want, spec := range map[string]monitor.BudgetSpec{
-		"no limit":                  {Model: m},
-		"finite number":             {Model: m, Limits: []monitor.Threshold{{At: math.NaN()}}},
-		"resolution 0":              {Model: m, Limits: limits, Rounding: monitor.Up},
-		"both signs":                {Model: upAndDown, Limits: limits},
-		"want a horizon, or totals": {Model: discounted, Limits: limits},
-		"want a resolution":         {Model: m, Coordinate: 2, Amounts: []float64{1e16, 1}, Limits: limits},
+		"no limit":          {Model: m},
+		"finite number":     {Model: m, Limits: []monitor.Threshold{{At: math.NaN()}}},
+		"resolution 0":      {Model: m, Limits: limits, Rounding: monitor.Up},
+		"both signs":        {Model: upAndDown, Limits: limits},
+		"want a resolution": {Model: m, Coordinate: 2, Amounts: []float64{1e16, 1}, Limits: limits},
 	} {
 		spec.Title = "fuel"
 		if _, err := monitor.NewBudget(spec); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "fuel") {
 			t.Errorf("error %v: want one with %q and the title", err, want)
+		}
+	}
+}
+
+// modelOf is a model of one state that goes round at 1, or at another return; the second return is 0.
+func modelOf(t *testing.T, spec cmdp.ModelSpec, other float64) *cmdp.Model {
+	t.Helper()
+	spec.Dim, spec.Start = 2, []cmdp.StartState{{State: 0, Probability: 1}}
+	b := cmdp.NewBuilder(spec, 1)
+	for a, r := range []float64{1, other} {
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a,
+			Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{r, 0}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestCriteria: what is about the total of an episode is refused where returns are no such totals, and taken where they
+// are; only a product without a horizon takes further monitors.
+func TestCriteria(t *testing.T) {
+	for criterion, spec := range map[string]cmdp.ModelSpec{"horizon": {Horizon: 3}, "totals": {Discount: 1},
+		"discount": {Discount: 0.5}, "average": {Average: true},
+		"means beside totals": {Discount: 1, Means: []bool{true, false}}} {
+		m := modelOf(t, spec, 0.5)
+		total, arrival := criterion == "horizon" || criterion == "totals", new(monitor.Reach)
+		arrival.Title, arrival.Target, arrival.Within = "there", []bool{true}, -1
+		_, err := monitor.NewBudget(monitor.BudgetSpec{Title: "fuel", Model: m, Limits: []monitor.Threshold{{At: 1}}})
+		if (err == nil) != total || err != nil && !strings.Contains(err.Error(), "fuel: a budget is for the total") {
+			t.Errorf("%s: a budget: %v", criterion, err)
+		}
+		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{arrival}})
+		if _, err := p.With(arrival); (err == nil) != (criterion != "horizon") {
+			t.Errorf("%s: a product of the product: %v", criterion, err)
+		}
+		if p.Model.Average() != m.Average() || p.Model.Discount() != m.Discount() || p.Model.Mean(0) != m.Mean(0) {
+			t.Errorf("%s: the product has another criterion", criterion)
+		}
+		err = arrival.Spend(monitor.CostSpec{Name: "toll", Model: m, AtMost: 2})
+		if spent := total || criterion == "means beside totals"; (err == nil) != spent ||
+			err != nil && !strings.Contains(err.Error(), "toll: what is spent") {
+			t.Errorf("%s: what is spent on a way: %v", criterion, err)
+		}
+		if _, _, ok := monitor.Distribution(t.Context(), m, always{}, 0); ok && !total {
+			t.Errorf("%s: totals are distributed", criterion)
 		}
 	}
 }

@@ -67,30 +67,53 @@ func TestTotalsAreThoseOfEpisodes(t *testing.T) {
 	}
 }
 
-// TestTotalsUntilRest: without a horizon the totals on the way count too, up to the bound.
+// TestTotalsUntilRest: without a horizon the totals on the way count too, up to the bound, which may be one of them.
 func TestTotalsUntilRest(t *testing.T) {
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
-	for _, row := range []cmdp.Row{
-		{Step: cmdp.EveryStep, State: 0, Action: 0, Returns: []float64{3},
-			Next: []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 1, Probability: 0.5}}},
-		{Step: cmdp.EveryStep, State: 1, Action: 0, Returns: []float64{10},
-			Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
-		{Step: cmdp.EveryStep, State: 1, Action: 1, Returns: []float64{1},
-			Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
-	} {
-		if err := b.Add(row); err != nil {
+	rng := rand.New(rand.NewPCG(3, 10))
+	sizes := []float64{0, 0.5, 1, 3, 7}
+	for trial := range 100 {
+		states := 1 + rng.IntN(4)
+		start := []cmdp.StartState{{State: 0, Probability: 1}}
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: start}, states)
+		rows := make([][]cmdp.Row, states)
+		for s := range states {
+			for a := range rng.IntN(3) {
+				row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a,
+					Returns: []float64{sizes[rng.IntN(len(sizes))]},
+					Next:    []cmdp.Transition{{Next: rng.IntN(states), Probability: 1}}}
+				if err := b.Add(row); err != nil {
+					t.Fatal(err)
+				}
+				rows[s] = append(rows[s], row)
+			}
+		}
+		m, err := b.Build()
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	budget, err := NewBudget(BudgetSpec{Title: "r", Model: m, Limits: []Threshold{{Kind: Excess}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := budget.Totals(14, true), []float64{0, 3, 4, 6, 7, 9, 10, 12, 13}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+		budget, err := NewBudget(BudgetSpec{Title: "r", Model: m, Limits: []Threshold{{Kind: Excess}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		type place struct {
+			state int
+			total float64
+		}
+		bound := float64(rng.IntN(20)) / 2
+		met, want := make(map[place]bool), make(map[float64]bool)
+		var visit func(place)
+		visit = func(at place) {
+			if at.total > bound || met[at] {
+				return
+			}
+			met[at], want[at.total] = true, true
+			for _, row := range rows[at.state] {
+				visit(place{row.Next[0].Next, at.total + row.Returns[0]})
+			}
+		}
+		visit(place{})
+		if got, all := budget.Totals(bound, true), slices.Sorted(maps.Keys(want)); !slices.Equal(got, all) {
+			t.Errorf("trial %d, up to %g: %v, want %v", trial, bound, got, all)
+		}
 	}
 }

@@ -1,0 +1,503 @@
+package monitor_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
+	"cmdpsolve/cmdp/monitor"
+)
+
+// An episode is a history with the choices that were taken, −1 where the process rested, and in a product of a product
+// those of the inner one, of which it has the states too.
+type episode struct {
+	history
+	choices, inner []int
+}
+
+// until returns the first so many steps.
+func (e episode) until(step int) episode {
+	return episode{history{e.states[:step+1], e.returns[:step]}, e.choices[:step], e.inner[:step]}
+}
+
+// A definition says what a monitor is to return over an episode, and what it is to remember on the way.
+type definition struct {
+	monitor.Monitor
+	pays func(e episode) []float64 // over a whole episode
+	// says reports whether what is written of the memory after so many steps of an episode is right.
+	says func(e episode, step int, value string) bool
+}
+
+// drawReach draws an arrival, within steps and costs, and its definition.
+func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs bool) definition {
+	r := &monitor.Reach{Title: title, Target: randomSet(rng, m.States()), Within: rng.IntN(5) - 1}
+	if rng.IntN(2) == 0 {
+		r.While = randomSet(rng, m.States())
+	}
+	if rng.IntN(3) == 0 {
+		r.Discount = 0.5
+	}
+	atMost := make(map[int]float64)
+	for of, step := range []float64{0.6, 2} { // multiples of all units that returns may have
+		if costs && rng.IntN(2) == 0 {
+			atMost[of] = step * float64(rng.IntN(3))
+			cost := monitor.CostSpec{Name: fmt.Sprint("cost ", of), Model: m, Coordinate: of, AtMost: atMost[of]}
+			if err := r.Spend(cost); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// arrived returns the step with which the way has ended, −1 if it has not, and whether at the target.
+	arrived := func(e episode) (end int, there bool) {
+		for i, s := range e.states {
+			for of, most := range atMost {
+				if e.until(i).total(of) > most {
+					return i, false
+				}
+			}
+			switch {
+			case r.Within >= 0 && i > r.Within:
+				return i, false
+			case r.Target[s]:
+				return i, true
+			case r.While != nil && !r.While[s] || i == r.Within:
+				return i, false
+			}
+		}
+		return -1, false
+	}
+	pays := func(e episode) []float64 {
+		end, there := arrived(e)
+		if end > 0 && r.Discount > 0 {
+			return []float64{r.Discount * indicator(there)}
+		}
+		return []float64{indicator(there)}
+	}
+	return definition{r, pays, func(e episode, step int, value string) bool {
+		var want []string
+		end, _ := arrived(e.until(step))
+		switch left := r.Within - step; {
+		case end >= 0:
+			return value == "over"
+		case r.Within < 0:
+		case left == 1:
+			want = append(want, "1 step")
+		default:
+			want = append(want, fmt.Sprint(left, " steps"))
+		}
+		for _, of := range slices.Sorted(maps.Keys(atMost)) {
+			left := math.Round(1e6*(atMost[of]-e.until(step).total(of))) / 1e6
+			want = append(want, fmt.Sprintf("%g of cost %d", left, of))
+		}
+		if want == nil {
+			return value == "under way"
+		}
+		return value == strings.Join(want, " and ")+" left"
+	}}
+}
+
+// drawTable draws an automaton and its definition.
+func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string) definition {
+	spec := monitor.TableSpec{Title: title, Memory: []string{"a", "b", "c"}[:1+rng.IntN(3)]}
+	for range m.States() {
+		spec.Symbol = append(spec.Symbol, rng.IntN(2))
+	}
+	for i := range spec.Memory {
+		n := len(spec.Memory)
+		spec.Next = append(spec.Next, []int{rng.IntN(n), rng.IntN(n), i})
+		spec.Reward = append(spec.Reward, []float64{float64(rng.IntN(3)), float64(rng.IntN(2)), 0})
+	}
+	if m.Horizon() == 0 { // nothing changes at rest, which is for ever
+		spec.Symbol[m.States()-1] = 2
+	}
+	if rng.IntN(3) == 0 {
+		spec.Reward = nil
+	}
+	table, err := monitor.NewTable(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(e episode) (memory int, sum float64) {
+		for _, s := range e.states {
+			x := spec.Symbol[s]
+			if spec.Reward != nil {
+				sum += spec.Reward[memory][x]
+			}
+			memory = spec.Next[memory][x]
+		}
+		return memory, sum
+	}
+	return definition{table, func(e episode) []float64 {
+		_, sum := read(e)
+		return []float64{sum}[:table.Rewards()]
+	}, func(e episode, step int, value string) bool {
+		memory, _ := read(e.until(step))
+		return value == spec.Memory[memory]
+	}}
+}
+
+// drawTaken draws a monitor of choices and its definition.
+func drawTaken(rng *rand.Rand, m *cmdp.Model, title string, of func(e episode) []int) definition {
+	taken := &monitor.ChoiceTaken{Title: title, Choices: randomSet(rng, m.Choices())}
+	words := []string{"no", "yes"}
+	if rng.IntN(2) == 0 {
+		taken.Before, taken.After = "before", "after"
+		words = []string{"before", "after"}
+	}
+	return definition{taken, func(episode) []float64 { return nil }, func(e episode, step int, value string) bool {
+		was := slices.ContainsFunc(of(e)[:step], func(c int) bool { return c >= 0 && taken.Choices[c] })
+		return value == words[int(indicator(was))]
+	}}
+}
+
+// drawBudget draws limits of a total and their definition. amounts are those of a monitor before it, nil for a return
+// of the model.
+func drawBudget(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, coordinate int, amounts []float64,
+	total func(e episode) float64) definition {
+	spec := monitor.BudgetSpec{Title: title, Model: m, Coordinate: coordinate, Amounts: amounts}
+	for range 1 + rng.IntN(3) {
+		spec.Limits = append(spec.Limits,
+			monitor.Threshold{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(14)-2) / 20})
+	}
+	pays := func(e episode) (out []float64) {
+		x := total(e)
+		for _, l := range spec.Limits {
+			out = append(out, map[monitor.LimitKind]float64{monitor.Above: indicator(x > l.At),
+				monitor.AtLeast: indicator(x >= l.At), monitor.Excess: max(0, x-l.At),
+				monitor.Shortfall: max(0, l.At-x)}[l.Kind])
+		}
+		return out
+	}
+	return definition{budget(t, spec), pays, func(e episode, step int, value string) bool {
+		var x, low, high float64
+		end := total(e)
+		if n, _ := fmt.Sscanf(value, "above %g, at most %g", &low, &high); n == 2 {
+			return end > low && end <= high
+		} else if n == 1 {
+			return end > low
+		} else if n, _ := fmt.Sscanf(value, "at most %g", &high); n == 1 {
+			return end <= high
+		}
+		fmt.Sscan(value, &x)
+		return value != "" && math.Abs(total(e.until(step))-x) < 1e-9
+	}}
+}
+
+// drawMonitors draws some monitors, a budget of what another one returns among them.
+func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list []definition) {
+	width := m.Dim()
+	add := func(d definition) {
+		list = append(list, d)
+		width += d.Rewards()
+	}
+	for i := range 1 + rng.IntN(3) {
+		title := fmt.Sprint("monitor ", i)
+		switch rng.IntN(5) {
+		case 0:
+			add(drawReach(t, rng, m, title, !sh.negative))
+		case 1:
+			table := drawTable(t, rng, m, title)
+			add(table)
+			if table.Rewards() > 0 && sh.horizon > 0 { // else it may pay at rest for ever
+				add(drawBudget(t, rng, m, title+" paid", width-1, []float64{0, 1, 2}, func(e episode) float64 {
+					return table.pays(e)[0]
+				}))
+			}
+		case 2:
+			add(drawTaken(rng, m, title, func(e episode) []int { return e.choices }))
+		case 3:
+			states := randomSet(rng, m.States())
+			states[m.States()-1] = states[m.States()-1] && sh.horizon > 0
+			add(definition{&monitor.VisitCount{Title: title, States: states}, func(e episode) []float64 {
+				n := 0.0
+				for _, s := range e.states[:len(e.returns)] {
+					n += indicator(states[s])
+				}
+				return []float64{n}
+			}, func(_ episode, _ int, value string) bool { return value == "" }})
+		default:
+			of := rng.IntN(2)
+			add(drawBudget(t, rng, m, title, of, nil, func(e episode) float64 { return e.total(of) }))
+		}
+	}
+	return list
+}
+
+// A walk goes through all episodes of a product, beside its base.
+type walk struct {
+	*testing.T
+	rng      *rand.Rand
+	trial    int
+	p, inner *monitor.ProductModel // inner is the product that p is one of, or nil
+	of       []definition
+	columns  []int
+	whole    bool // columns are all
+}
+
+// TestEpisodesOfProducts: whatever is watched, with a horizon or until rest, stored or generated, in a product or a
+// product of that: an episode of a product is one of its base, by the actions that the product says, with the same
+// probabilities. It returns in the end what the definitions of all monitors ask for, and on its way what is said of
+// the memory is true.
+func TestEpisodesOfProducts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 71))
+	generated, twice := 0, 0
+	for trial := range 300 {
+		w := drawWalk(t, rng, trial)
+		if w.p.Model.Tally() != nil {
+			generated++
+		}
+		if w.inner != nil {
+			twice++
+		}
+		w.checkParts()
+		for i, st := range w.p.Model.StartStates() {
+			at := path{s: st.State, episode: episode{history: history{states: []int{w.p.State(st.State)}}}}
+			if w.inner != nil {
+				at.below = w.inner.Model.StartStates()[i].State
+			}
+			w.step(at)
+		}
+	}
+	if generated < 20 || twice < 20 {
+		t.Errorf("%d products are generated, %d made of another one: want more", generated, twice)
+	}
+}
+
+// drawWalk draws a model, monitors and their product, or a product of that.
+func drawWalk(t *testing.T, rng *rand.Rand, trial int) *walk {
+	sh := shape{states: 3, horizon: trial % 4, rests: trial%3 == 0, outcomes: trial%5 == 0, negative: trial%7 > 4,
+		stepwise: trial%8 > 3}
+	if sh.horizon == 0 {
+		sh = shape{states: 4, forward: true, outcomes: sh.outcomes}
+	}
+	m := randomModel(t, rng, sh)
+	w := &walk{T: t, rng: rng, trial: trial, whole: trial%2 == 0, of: drawMonitors(t, rng, m, sh)}
+	if trial%10 == 0 {
+		if err := cmdptest.CheckMonitor(m, w.of[0].Monitor); err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+	}
+	spec := monitor.Spec{Model: m, Generate: min(1, trial%5)}
+	width := m.Dim()
+	for _, d := range w.of {
+		spec.Monitors = append(spec.Monitors, d.Monitor)
+		width += d.Rewards()
+	}
+	w.columns = rng.Perm(width)
+	if w.whole {
+		slices.Sort(w.columns)
+	} else {
+		w.columns = w.columns[:1+rng.IntN(width)]
+		spec.Columns = w.columns
+	}
+	w.p = product(t, spec)
+	if w.p.Model.Tally() == nil && sh.horizon > 0 {
+		if states, _ := w.p.Model.Shape().Unknown(); states != m.States() {
+			t.Errorf("trial %d: %d states are to be learned: want %d", trial, states, m.States())
+		}
+	}
+	if sh.horizon == 0 && trial%3 > 0 {
+		w.inner = w.p
+		again := drawTaken(rng, w.inner.Model, "again", func(e episode) []int { return e.inner })
+		var err error
+		if w.p, err = w.inner.With(again.Monitor); err != nil {
+			t.Fatal(err)
+		}
+		w.of = append(w.of, again)
+	}
+	return w
+}
+
+// values returns what is remembered in a state, by the names of the monitors.
+func (w *walk) values(s int) map[string]string {
+	parts, list := strings.Split(w.p.Memory(s), "; "), w.p.Remembered()
+	if len(parts) == len(list)+1 { // start, or later
+		parts = parts[1:]
+	}
+	if len(parts) != len(list) {
+		w.Fatalf("trial %d: %q is remembered: want values of %v", w.trial, w.p.Memory(s), list)
+	}
+	out := make(map[string]string)
+	for i, r := range list {
+		out[r.Name] = parts[i]
+	}
+	return out
+}
+
+// checkParts checks what is remembered, monitor by monitor, of a product whose rows are stored: words are those of the
+// parts, and a tuple is what its parts are.
+func (w *walk) checkParts() {
+	list := w.p.Monitors()
+	if len(list) != len(w.of) {
+		w.Fatalf("trial %d: %d monitors: want %d", w.trial, len(list), len(w.of))
+	}
+	list[0] = nil
+	if w.p.Monitors()[0] == nil {
+		w.Errorf("trial %d: the list of monitors is not the caller's to change", w.trial)
+	}
+	if w.p.Model.Tally() != nil {
+		return
+	}
+	own := w.of
+	if w.inner != nil {
+		own = w.of[len(w.of)-1:]
+	}
+	words, tuples := make(map[int]string), make(map[string]int)
+	for s := range w.p.Model.States() {
+		values, text := w.values(s), fmt.Sprint(w.inner == nil && strings.HasPrefix(w.p.Memory(s), "start"))
+		for i, d := range own {
+			part := d.Value(w.p.Part(s, i))
+			text += "; " + part
+			if said, is := values[d.Name()]; is && said != part {
+				w.Errorf("trial %d: %s is %q: want %q", w.trial, d.Name(), said, part)
+			}
+		}
+		tuple := w.p.Tuple(s)
+		before, met := words[tuple]
+		number, known := tuples[text]
+		if met && before != text || known && number != tuple {
+			w.Errorf("trial %d: tuple %d is %q and %q, which is tuple %d too", w.trial, tuple, before, text, number)
+		}
+		words[tuple], tuples[text] = text, tuple
+	}
+}
+
+// A path is an episode of the product so far, with the episode of the base that it stands for.
+type path struct {
+	episode
+	s, below int // the state of the product, and of the inner one
+	said     []map[string]string
+	returned []float64 // in all
+}
+
+// resting reports whether a state has no choice at a step.
+func resting(m *cmdp.Model, h, s int) bool {
+	first, end := m.Rows(h).Choices(s)
+	return first == end
+}
+
+// step checks the present state of a path, and goes on to what may follow, after the first step to half of it.
+func (w *walk) step(at path) {
+	m, base, h := w.p.Model, w.p.Base(), len(at.returns)
+	state := at.states[h]
+	if w.p.State(at.s) != state {
+		w.Fatalf("trial %d: state %d is about %d of the base: want %d", w.trial, at.s, w.p.State(at.s), state)
+	}
+	at.said = append(slices.Clip(at.said), w.values(at.s))
+	if base.Horizon() > 0 && h == base.Horizon() || base.Horizon() == 0 && resting(m, 0, at.s) {
+		w.check(at)
+		return
+	}
+	if resting(m, h, at.s) {
+		if !resting(base, h, state) {
+			w.Fatalf("trial %d: state %d rests", w.trial, at.s)
+		}
+		w.step(at.to(edge{choice: -1, next: state, returns: make([]float64, base.Dim())}, -1))
+		return
+	}
+	first, end := m.Rows(h).Choices(at.s)
+	for a := range end - first {
+		w.take(at, a)
+	}
+}
+
+// take goes on to what may follow an action.
+func (w *walk) take(at path, a int) {
+	m, h := w.p.Model, len(at.returns)
+	rows, below, lower := m.Rows(h), -1, []int32(nil)
+	c, _ := rows.Choices(at.s)
+	c += a
+	next, prob := rows.Row(c)
+	if w.inner != nil {
+		below, _ = w.inner.Model.Rows(0).Choices(at.below)
+		below += a
+		lower, _ = w.inner.Model.Rows(0).Row(below)
+	}
+	edges := w.edges(h, at.s, a, at.states[h])
+	if len(edges) != len(next) {
+		w.Fatalf("trial %d: %d successors: want %d", w.trial, len(next), len(edges))
+	}
+	for i, e := range edges {
+		if prob[i] != e.probability {
+			w.Fatalf("trial %d: probability %g: want %g", w.trial, prob[i], e.probability)
+		}
+		outcome := slices.Clone(rows.Outcome(c, i))
+		pays := slices.ContainsFunc(outcome, func(x float64) bool { return x != 0 })
+		if e.choice < 0 && int(next[i]) == at.s && w.whole && m.Tally() == nil && !pays {
+			w.Fatalf("trial %d: a state has a choice that changes nothing where the base rests", w.trial)
+		}
+		if h > 0 && w.rng.IntN(2) == 0 {
+			continue // there are many
+		}
+		then := at.to(e, below)
+		for j, x := range at.returned {
+			outcome[j] += x
+		}
+		then.returned = outcome
+		then.s = int(next[i])
+		if lower != nil {
+			then.below = int(lower[i])
+		}
+		w.step(then)
+	}
+}
+
+// to goes on by a transition of the base.
+func (at path) to(e edge, below int) path {
+	at.history = extend(at.history, e.next, e.returns)
+	at.choices, at.inner = append(slices.Clip(at.choices), e.choice), append(slices.Clip(at.inner), below)
+	return at
+}
+
+// An edge is a transition of the base.
+type edge struct {
+	choice, next int
+	probability  float64
+	returns      []float64
+}
+
+// edges lists the transitions of the base that those of an action of the product stand for.
+func (w *walk) edges(h, s, a, state int) (out []edge) {
+	rows := w.p.Base().Rows(h)
+	first, end := rows.Choices(state)
+	if of := w.p.Action(h, s, a); first == end && of != -1 || first < end && (of != a || first+of >= end) {
+		w.Fatalf("trial %d: action %d is action %d of %d", w.trial, a, of, end-first)
+	}
+	if first == end {
+		return []edge{{-1, state, 1, make([]float64, w.p.Base().Dim())}}
+	}
+	next, prob := rows.Row(first + a)
+	for i, to := range next {
+		if prob[i] > 0 {
+			out = append(out, edge{first + a, int(to), prob[i], slices.Clone(rows.Outcome(first+a, i))})
+		}
+	}
+	return out
+}
+
+// check compares a whole episode with the definitions.
+func (w *walk) check(at path) {
+	var all []float64
+	for i := range w.p.Base().Dim() {
+		all = append(all, at.total(i))
+	}
+	for _, d := range w.of {
+		all = append(all, d.pays(at.episode)...)
+		for step, said := range at.said {
+			if value, is := said[d.Name()]; is && !d.says(at.episode, step, value) {
+				w.Fatalf("trial %d: %s is %q after %d steps of %+v", w.trial, d.Name(), value, step, at.episode)
+			}
+		}
+	}
+	for j, x := range at.returned {
+		if want := all[w.columns[j]]; math.Abs(x-want) > 1e-9 {
+			w.Fatalf("trial %d: return %d of %+v is %g: want %g", w.trial, w.columns[j], at.episode, x, want)
+		}
+	}
+}
