@@ -142,6 +142,14 @@ func (f *endComponentSearch) split(states []int32) error {
 	for len(work) > 0 {
 		states = f.removeLeaving(work[len(work)-1])
 		work = work[:len(work)-1]
+		one, err := f.sub.connected(f.tarjan.ctx, states, f.tarjan.what)
+		if err != nil {
+			return err
+		}
+		if one {
+			f.found.add(states)
+			continue
+		}
 		f.tarjan.reset(states)
 		f.room = f.room[:0]
 		var ends []int // of the components in room

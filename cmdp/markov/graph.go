@@ -73,7 +73,10 @@ func (p *Partition) add(states []int32) {
 func (g *Graph) Components(ctx context.Context) (*Partition, error) {
 	p := newPartition(g.States())
 	p.Order = make([]int32, 0, g.States())
-	t := newTarjan(ctx, g, "finding components")
+	if one, err := g.oneComponent(ctx, p); one || err != nil {
+		return p, err
+	}
+	t := newTarjan(ctx, g, findingComponents)
 	for s := int32(g.States()) - 1; s >= 0; s-- {
 		if !g.Has(s) {
 			continue
@@ -90,6 +93,9 @@ func (g *Graph) Components(ctx context.Context) (*Partition, error) {
 	}
 	return p, nil
 }
+
+// findingComponents is what Progress is told.
+const findingComponents = "finding components"
 
 // tarjan finds strongly connected components (Tarjan 1972) without recursion.
 type tarjan struct {
@@ -223,10 +229,8 @@ func (g *Graph) Reachable(from []int32) []bool {
 	for _, s := range from {
 		visit(s)
 	}
-	for len(queue) > 0 {
-		s := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		g.each(s, visit)
+	for n := 0; n < len(queue); n++ {
+		g.each(queue[n], visit)
 	}
 	return met
 }

@@ -64,6 +64,17 @@ func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []i
 	for _, s := range states {
 		far[s] = -1
 	}
+	for _, s := range states {
+		g.each(s, func(n int32) {
+			if p.Of[n] != part && far[s] < 0 {
+				far[s] = 0
+				queue = append(queue, s)
+			}
+		})
+	}
+	if ctx.Err() != nil || queue == nil {
+		return ctx.Err()
+	}
 	into := newLists(len(states), func(add func(at, item int32)) {
 		for _, s := range states {
 			g.each(s, func(n int32) {
@@ -73,17 +84,6 @@ func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []i
 			})
 		}
 	})
-	for _, s := range states {
-		g.each(s, func(n int32) {
-			if p.Of[n] != part && far[s] < 0 {
-				far[s] = 0
-				queue = append(queue, s)
-			}
-		})
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	for len(queue) > 0 {
 		s := queue[0]
 		queue = queue[1:]

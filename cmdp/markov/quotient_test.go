@@ -279,8 +279,12 @@ func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 	p, e := partsOf(g), endsOf(g)
 	checkComponents(t, g, p)
 	checkEnds(t, g, e)
+	restore := threshold.Lower() // passes over all states come first
+	checkComponents(t, g, partsOf(g))
+	checkEnds(t, g, endsOf(g))
+	restore()
 	checkQuotient(t, rng, g, p, e)
-	checkLayers(t, g, p)
+	checkLayers(t, g)
 	g.Cycles = p
 	checkEnds(t, g, endsOf(g))
 	if has, err := g.HasEndComponent(t.Context()); err != nil || has != (e.Len() > 0) {
@@ -291,9 +295,10 @@ func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 
 // checkLayers wants the states of components with an edge back over more than half of them ordered by their distances
 // from outside, others as they were.
-func checkLayers(t *testing.T, g *Graph, p *Partition) {
+func checkLayers(t *testing.T, g *Graph) {
 	t.Helper()
 	defer threshold.Lower()()
+	p := partsOf(g)
 	far, back := make([]int, g.States()), make([]int, p.Len())
 	for s := range far {
 		far[s] = 1000
