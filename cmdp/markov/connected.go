@@ -7,8 +7,8 @@ import (
 )
 
 // connected reports whether a few passes over many states show that all of them lead to one another. Passes go through
-// memory in order, where Tarjan's search goes from place to place. It reports false where a pass to and fro finds little.
-// The error is that of ctx.
+// memory in order, where Tarjan's search goes from place to place. It reports false where a pass to and fro finds
+// little. The error is that of ctx.
 func (g *Graph) connected(ctx context.Context, states []int32, what string) (bool, error) {
 	if len(states) <= threshold.Swept {
 		return false, nil
