@@ -79,8 +79,12 @@ func (s *columnGeneration) resetMaster() (err error) {
 	s.targetTolerance = s.opts.Feasibility*floats.Norm(extent, 2) + 64*roundoff*math.Hypot(floats.Norm(s.lower, 2),
 		floats.Norm(s.upper, 2))
 	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) }, s.traits.blocks)
+	if err != nil {
+		return err
+	}
+	s.master.curved = !s.affine
 	s.incumbent = point{cost: math.Inf(1)}
-	if err == nil && s.traits.blocks > 1 && s.complete {
+	if s.traits.blocks > 1 && s.complete {
 		// Nothing is gained inside of half-spaces, and to get there takes as many pivots as the optimum.
 		s.master.phase1Least = 0
 		err = s.master.startPhase1()
@@ -383,22 +387,44 @@ func (s *columnGeneration) priceStabilized() (added bool, err error) {
 
 // priceMultipliers is priceStabilized for given multipliers.
 func (s *columnGeneration) priceMultipliers(mu, nu []float64) (added bool, err error) {
-	phi, conjugate := s.master.phi(mu)
+	phi, _ := s.master.phi(mu)
 	nu = s.master.withoutCancelling(phi, nu)
-	psi, support := s.master.psi(nu)
-	theta := append([]float64(nil), phi...)
-	floats.AddScaled(theta, 1, psi)
+	proof := s.proofOf(mu, nu)
+	theta, conjugate := proof.direction()
 	p, added, err := s.price(theta, 0.1*s.gap())
 	if err != nil || p.ray != nil && added {
 		return added, err
 	}
 	if p.ray != nil {
-		return s.perturbMultipliers(mu, nu, append(p.cancellingGains, p.returns))
+		before := s.bound.proof
+		added, err := s.perturbMultipliers(mu, nu, append(p.cancellingGains, p.returns))
+		if added || err != nil || s.perturbing || s.bound.proof != before {
+			return added, err
+		}
+		farther, err := s.fartherTangents(mu, p.returns)
+		if err != nil || farther == nil {
+			return false, err
+		}
+		return s.priceMultipliers(farther, nu)
 	}
 	if math.IsInf(p.margin, 1) && !added && !s.perturbing {
 		return s.perturbMultipliers(mu, nu, p.cancellingGains)
 	}
-	proof := &Proof{Psi: psi, Support: support, Value: p.value}
+	proof.Value = p.value
+	proof.slack = s.master.supportMargin(nu, phi, s.lower, s.upper) + proof.conjugateError()
+	proof.Margin = p.margin + proof.slack
+	proof.Bound = p.value - conjugate - proof.Support - proof.Margin
+	if s.bound.proof != nil && s.bound.proof.Bound >= proof.Bound {
+		return added, nil
+	}
+	s.bound.proof, s.bound.mu, s.bound.nu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)
+	return added, nil
+}
+
+// proofOf returns the proof that multipliers give, without what goes with the value of its direction.
+func (s *columnGeneration) proofOf(mu, nu []float64) *Proof {
+	proof := new(Proof)
+	proof.Psi, proof.Support = s.master.psi(nu)
 	for i, y := range mu {
 		if y > 0 {
 			c := s.master.cuts[i]
@@ -411,14 +437,37 @@ func (s *columnGeneration) priceMultipliers(mu, nu []float64) (added bool, err e
 			proof.Rows, proof.Prices = append(proof.Rows, s.master.rows[k].Constraint), append(proof.Prices, y)
 		}
 	}
-	proof.slack = s.master.supportMargin(nu, phi, s.lower, s.upper) + proof.conjugateError()
-	proof.Margin = p.margin + proof.slack
-	proof.Bound = p.value - conjugate - support - proof.Margin
-	if s.bound.proof != nil && s.bound.proof.Bound >= proof.Bound {
-		return added, nil
+	return proof
+}
+
+// fartherTangents returns multipliers of other tangents, at places that far along a ray that the cost no longer falls
+// there, nil where there are none or no time. It may fall by less than what linear programs see, as log-sum-exp does
+// by e^-250 a step.
+func (s *columnGeneration) fartherTangents(mu, step []float64) (farther []float64, err error) {
+	falls := func(c *cut) bool { return floats.Dot(c.slope, step) < 0 }
+	for i, y := range mu {
+		if s.affine || s.iterations >= s.opts.Iterations || y == 0 || !falls(&s.master.cuts[i]) {
+			continue
+		}
+		c := s.master.cuts[i]
+		for t := 1.0; t < farthestOnRay && falls(&c); t *= 2 {
+			at := slices.Clone(c.point)
+			floats.AddScaled(at, t, step)
+			c = s.tangent(at)
+		}
+		if falls(&c) {
+			continue
+		}
+		if farther == nil {
+			farther = slices.Clone(mu)
+		}
+		farther[i] = 0
+		farther = append(farther, y)
+		if err := s.master.addCut(c); err != nil {
+			return nil, err
+		}
 	}
-	s.bound.proof, s.bound.mu, s.bound.nu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)
-	return added, nil
+	return farther, nil
 }
 
 // perturbMultipliers is priceMultipliers for multipliers at which the returns of some loops cancel out up to rounding:
@@ -432,10 +481,11 @@ func (s *columnGeneration) perturbMultipliers(mu, nu []float64, gains [][]float6
 	s.perturbing = true
 	defer func() { s.perturbing = false }()
 	phi, _ := s.master.phi(mu)
+	all := s.master.withLoops(gains)
 	for raise := leastPerturbation; raise < mostPerturbation; raise *= 10 {
 		before := s.bound.proof
 		if !s.affine || !s.complete {
-			if raisedMu, raisedNu, ok := s.master.raised(raise); ok {
+			if raisedMu, raisedNu, ok := all.raised(raise); ok {
 				mu, nu = raisedMu, raisedNu
 				phi, _ = s.master.phi(mu)
 			}

@@ -40,6 +40,7 @@ type master struct {
 	phase1Least float64   // the least u of the first phase
 	zero        []float64 // returns of relaxed rows
 	blocks      [][]int   // the columns of each part, all of them in one block if there are no parts
+	curved      bool      // the cost is not known to be affine
 
 	lambda, v, mu, nu []float64 // of the last solution
 	tau, u            float64
@@ -305,10 +306,18 @@ func (m *master) addCut(c cut) error {
 	return m.addRow()
 }
 
+// flatSlope is up to which share of what a curved cost varies by a tangent counts as level along a ray: where the cost is
+// least there, its slope is nothing but rounding, along which a program would have no bound.
+const flatSlope = 1e-13
+
 // cutEntry returns the value of a tangent at a column, as τ counts, or what a ray adds.
 func (m *master) cutEntry(c *cut, o *column) float64 {
 	if o.ray != nil {
-		return floats.Dot(c.slope, o.returns) / m.extent
+		x := floats.Dot(c.slope, o.returns)
+		if m.curved && math.Abs(x) <= flatSlope*math.Max(m.extent, width(c.slope, m.scale)) {
+			return 0
+		}
+		return x / m.extent
 	}
 	if n := len(m.blocks); n > 1 {
 		return (floats.Dot(c.slope, o.returns) + (c.value-m.base-floats.Dot(c.slope, c.point))/float64(n)) / m.extent
@@ -552,6 +561,25 @@ func (m *master) charge(phi, nu, out, gain []float64, share float64) {
 	if at >= 0 && more < 1e-3*share*size {
 		out[at] = math.Max(out[at], nu[at]+share*size/floats.Dot(m.rows[at].Normal, gain))
 	}
+}
+
+// withLoops returns the master with loops of the given gains among its rays, itself if it has them all. The policies of
+// these are not known, so that only multipliers may be taken from it.
+func (m *master) withLoops(gains [][]float64) *master {
+	out := m
+	for _, g := range gains {
+		c := out.normalizeRay(column{returns: g, ray: &ray{}})
+		if out.hasColumn(&c) {
+			continue
+		}
+		if out == m {
+			out = &master{columns: slices.Clone(m.columns), cuts: m.cuts, rows: m.rows, rowOrder: m.rowOrder,
+				costs: slices.Clone(m.costs), scale: m.scale, rowScale: m.rowScale, extent: m.extent, base: m.base,
+				least: m.least, most: m.most, zero: m.zero, blocks: m.blocks, curved: m.curved}
+		}
+		out.columns, out.costs = append(out.columns, c), append(out.costs, 0)
+	}
+	return out
 }
 
 // raised returns the multipliers of the program in which each ray has to cost something: a share of what a tangent

@@ -201,12 +201,22 @@ func (s *solver) reportEarly() {
 	s.opts.Early = nil
 }
 
-// direction returns θ = φ + ψ and Σ μ_i (s_i·x_i − g(x_i)).
+// direction returns θ = φ + ψ and Σ μ_i (s_i·x_i − g(x_i)). Entries that cancel out up to rounding are 0: along a loop
+// anything else would be a gain or a price without end, and tangents are not known that exactly.
 func (p *Proof) direction() (theta []float64, conjugate float64) {
-	theta = append([]float64(nil), p.Psi...)
+	theta, size := make([]float64, len(p.Psi)), make([]float64, len(p.Psi))
 	for i, w := range p.Weights {
 		floats.AddScaled(theta, w, p.Subgradients[i])
+		for j, x := range p.Subgradients[i] {
+			size[j] += w * math.Abs(x)
+		}
 		conjugate += w * (floats.Dot(p.Subgradients[i], p.Points[i]) - p.Values[i])
+	}
+	floats.AddScaled(theta, 1, p.Psi)
+	for i, x := range theta {
+		if math.Abs(x) <= 2*roundoff*(size[i]+math.Abs(p.Psi[i])) {
+			theta[i] = 0
+		}
 	}
 	return theta, conjugate
 }

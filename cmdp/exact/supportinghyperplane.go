@@ -63,13 +63,15 @@ func (s *columnGeneration) solveMaster() (err error) {
 	return err
 }
 
+// farthestOnRay is up to how many steps along a ray a place is sought where the cost falls no more.
+const farthestOnRay = 1e15
+
 // endOfRay goes from the incumbent along a ray, with steps that double, to a point where the cost does not fall or
 // which lies outside of the target. It reports whether it found one.
 func (s *columnGeneration) endOfRay(ray []float64) (end point, found bool) {
-	const farthest = 1e15
 	unit := scaled(1/floats.Norm(ray, math.Inf(1)), ray)
 	step, slope := s.master.mix(unit), make([]float64, len(s.lower))
-	for t := 1.0; t < farthest; t *= 2 {
+	for t := 1.0; t < farthestOnRay; t *= 2 {
 		lambda := scaled(t, unit)
 		floats.Add(lambda[:len(s.incumbent.lambda)], s.incumbent.lambda)
 		end = s.mixtureAt(lambda)

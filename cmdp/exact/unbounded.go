@@ -37,7 +37,9 @@ func (s *solver) unboundedResult() (*Result, error) {
 			r.Return, worst = i, x*slope[i]
 		}
 	}
-	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
+	far := slices.Clone(s.incumbent.v)
+	floats.AddScaled(far, manySteps, gain)
+	low := s.incumbent.cost + 0.5*(s.task.Cost.Value(far)-s.incumbent.cost)
 	falls := func(r *Result) bool {
 		return s.meets(r.Returns) && low < s.incumbent.cost && s.costOf(r.Returns) <= low
 	}
