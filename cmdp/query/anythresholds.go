@@ -87,7 +87,8 @@ func fewest(all []*Limit, clash func([]*Limit) bool) []*Limit {
 	return core
 }
 
-// each solves a task at all thresholds at which it has returns to choose from, and shows the answers.
+// each solves a task at all thresholds at which it has returns to choose from, and shows the answers. Where every
+// policy goes on for ever at a return that matters nothing is decided.
 func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(at *Query, r *exact.Result)) error {
 	return q.EachThreshold(q.ctx, func(at *Query) error {
 		here, err := task(at)
@@ -98,6 +99,9 @@ func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(a
 			return err
 		}
 		r, err := exact.Solve(q.ctx, at.Model, here, exact.Options{NoNearest: true})
+		if endless(err) {
+			r, err = &exact.Result{Status: exact.Undecided}, nil
+		}
 		if err == nil {
 			show(at, r)
 		}
@@ -124,7 +128,7 @@ func (q anyThresholds) clashes(limits []*Limit, target bool) (clashes bool, err 
 func (q anyThresholds) only(at *Query, limits []*Limit, target bool) (cmdp.Task, error) {
 	var some []*Limit
 	for i, l := range q.Limits {
-		if slices.Contains(limits, l) && !(target && l.Scope == OfTarget) {
+		if slices.Contains(limits, l) && l.Scope != OfTarget {
 			some = append(some, at.Limits[i])
 		}
 	}

@@ -133,17 +133,25 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 	}
 	f := newFront(t.over, places)
 	begin, budget := time.Now(), opts.Budget
+	var refused error
 	err = t.EachThreshold(ctx, func(of *Query) error {
 		if budget > 0 {
 			opts.Budget = max(budget-time.Since(begin), 1)
 		}
 		r, err := tradeOff{of, t.over}.curve(ctx, opts)
+		if endless(err) {
+			refused = err
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		f.add(FrontPart{Query: of, Result: r})
 		return nil
 	})
+	if len(f.Parts) == 0 && err == nil {
+		err = refused
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -195,8 +195,9 @@ func (u *unfolding) episodes(i int, c *problem.Limit) {
 func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 	atLeast := limit.Kind == monitor.AtLeast
 	l := &Limit{row: -1, expected: expected{name: chanceOf(of, limit)}}
-	// Without a horizon no single choice breaks a lower bound: the total may still grow.
-	limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0)
+	// Without a horizon no single choice breaks a lower bound, since the total may still grow, nor an upper bound
+	// below what a falling total begins with.
+	limit.Enforced = !u.soft && (u.p.Model.Horizon() > 0 || !atLeast && !(limit.At < 0 && u.falls(of)))
 	if limit.Enforced {
 		u.wanted = append(u.wanted, wanted{of, limit, "", atLeast, []any{"constraints", u.p.PlaceOf(i)}})
 	} else {
@@ -208,6 +209,17 @@ func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 	l.Bound, l.AtLeast = limit.At, atLeast
 	l.Name = words(of, atLeast, short(limit.At), " always")
 	return l
+}
+
+// falls reports whether steps may give less than nothing of a return.
+func (u *unfolding) falls(of string) bool {
+	m, i := u.p.Model, u.coordinate[of]
+	if i >= m.Dim() {
+		return false
+	}
+	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
+	stepRange(m, lower, upper)
+	return lower[i] < 0
 }
 
 // chance returns a bound that holds with a probability.

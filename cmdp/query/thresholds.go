@@ -105,7 +105,7 @@ func (q *Query) EachThreshold(ctx context.Context, visit func(*Query) error) err
 // Best returns the query with the thresholds of the worst episodes that have the best optimum. If no thresholds
 // allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of its
 // own: limits on the mean of the worst episodes do not make a convex problem. A query without such limits is
-// returned as it is.
+// returned as it is, and so is one in which a total that matters is infinite at all thresholds.
 func (q *Query) Best(ctx context.Context) (*Query, error) {
 	if len(q.Of(WorstEpisodes)) == 0 {
 		return q, nil
@@ -119,6 +119,9 @@ func (q *Query) Best(ctx context.Context) (*Query, error) {
 		r, err := exact.Solve(ctx, of.Model, of.Task, exact.Options{})
 		return of, r, err
 	}, all)
+	if errors.Is(err, exact.ErrNoTotal) {
+		return q, nil // whoever plans says so
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +145,17 @@ func (q *Query) BestOf(
 	return best, all.widen(found), nil
 }
 
-// bestOf is BestOf without the bound that holds for all thresholds, which it notes.
+// bestOf is BestOf without the bound that holds for all thresholds, which it notes. Thresholds at which every policy
+// that keeps the limits goes on for ever at a return that matters are left out: if all are, it is an error.
 func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, error),
 	all *bounds) (best *Query, found *exact.Result, err error) {
+	var refused error
 	err = q.thresholds(func(thresholds []float64) error {
 		of, r, err := plan(thresholds)
+		if endless(err) {
+			refused = err
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -156,7 +165,16 @@ func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, e
 		}
 		return nil
 	})
+	if found == nil && err == nil {
+		err = refused
+	}
 	return best, found, err
+}
+
+// endless reports whether a task was refused since all policies have an infinite return that is not wanted.
+func endless(err error) bool {
+	var no *exact.NoTotalError
+	return errors.As(err, &no) && !no.Wanted
 }
 
 // bounds are lower bounds of the cost at all thresholds, and at those where nothing is decided.

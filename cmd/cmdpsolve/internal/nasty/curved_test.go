@@ -378,6 +378,9 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 		if possible(-close) {
 			return failure("infeasible", "optimal").but("infeasible")
 		}
+		if slices.ContainsFunc(p.Constraints, Limit.whole) {
+			return nil
+		}
 		return q.judgeDirection(p, a, target, names, at, size)
 	}
 	if impossible(close) {
@@ -455,6 +458,9 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 		return nil
 	}
 	limits := within(0)
+	if slices.ContainsFunc(limits, func(l []limited) bool { return len(l) > 1 }) {
+		return nil // what is allowed is not convex
+	}
 	if tangent != nil {
 		offset := 0.0
 		for i := range x {

@@ -40,8 +40,7 @@ func (m *maker) question() (p *Problem, q *question, ok bool) {
 	if !m.limits(ask(p)) {
 		return nil, nil, false
 	}
-	if len(p.Returns) > 1 && !slices.ContainsFunc(p.Constraints, Limit.whole) && m.chance(0.15) &&
-		!m.curved(ask(p)) {
+	if len(p.Returns) > 1 && m.chance(0.15) && !m.curved(ask(p)) {
 		return nil, nil, false
 	}
 	q = ask(p)

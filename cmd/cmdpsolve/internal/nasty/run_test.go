@@ -133,6 +133,9 @@ func (b *Bed) judgePlan(p *Problem, q *question, file string) *Failure {
 	if a.Failed != nil {
 		return q.judgeRefusal(p, a.message())
 	}
+	if strings.Contains(r.Out, "every policy may come to break") && q.best(nil, q.sure(p)).status != infeasible {
+		return failure("sentence", "that some policy keeps what is to hold in every episode").but("that none does")
+	}
 	text, _ := os.ReadFile(policy)
 	return judgePlan(p, q, a, r.Status, string(text))
 }
