@@ -33,36 +33,14 @@ func contestOf(t *testing.T, text string, opts PrepareOptions, change func(*Sett
 	return New(t.Context(), q, settings, opts)
 }
 
-// TestEndlessRefused wants what is about episodes to be refused by name where there are none, and totals as well.
-func TestEndlessRefused(t *testing.T) {
-	const rooms = `states: 2
-start: 0
-returns: [r, x]
-goal: {maximize: r}
-constraints: [{return: x, at_most: 0.5}]
-transitions:
-  - {state: 0, action: 0, next: {1: 1}, returns: [1, 1]}
-  - {state: 1, action: 0, next: {0: 1}, returns: [0, 0]}
-`
-	for _, x := range []struct {
-		time, want string
-		opts       PrepareOptions
-		change     func(*Settings)
-	}{
-		{"criterion: average", "", PrepareOptions{}, func(*Settings) {}},
-		{"discount: 0.5", "", PrepareOptions{}, func(*Settings) {}},
-		{"discount: 1", "totals", PrepareOptions{}, func(*Settings) {}},
-		{"criterion: average", "pool", PrepareOptions{}, func(s *Settings) { s.Pool = true }},
-		{"criterion: average", "slater", PrepareOptions{}, func(s *Settings) { s.Slater = "auto" }},
-		{"criterion: average", "safe-policy", PrepareOptions{}, func(s *Settings) { s.Safe = "auto" }},
-		{"criterion: average", "null-policy", PrepareOptions{}, func(s *Settings) { s.Null = "auto" }},
-		{"criterion: average", "expected", PrepareOptions{}, func(s *Settings) { s.Expected = true }},
-		{"criterion: average", "mixture", PrepareOptions{Mixture: true}, func(*Settings) {}},
-	} {
-		x.opts.Unsolved = true
-		_, err := contestOf(t, x.time+"\n"+rooms, x.opts, x.change)
-		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s, %q: %v", x.time, x.want, err)
+// TestTotalsRefused wants totals without a horizon to be refused by name, beside long-run means too.
+func TestTotalsRefused(t *testing.T) {
+	for _, gain := range []string{"[gain, cost]", "{gain: {criterion: average}, cost: {}}"} {
+		text := strings.Replace(roomsRows("discount: 1", "goal: {maximize: gain}"), "[gain, cost]", gain, 1)
+		_, err := contestOf(t, text, PrepareOptions{Unsolved: true}, func(*Settings) {})
+		if err == nil || !strings.Contains(err.Error(), "rooms: learners need a horizon") ||
+			strings.Contains(err.Error(), "beside") != strings.Contains(gain, "average") {
+			t.Errorf("%s: %v", gain, err)
 		}
 	}
 }

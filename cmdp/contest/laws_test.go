@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,17 +50,19 @@ func TestMetricsByTheirNames(t *testing.T) {
 	}
 }
 
-// TestMeanIntervals: half-widths are those of Student's t, whose quantiles are from tables.
+// TestMeanIntervals: half-widths are those of Student's t, whose quantiles are from tables, wherever the numbers lie.
 func TestMeanIntervals(t *testing.T) {
 	for n, quantile := range map[int]float64{2: 12.7062, 3: 4.30265, 5: 2.77645, 10: 2.26216, 30: 2.04523} {
-		x := make([]float64, n) // of mean 3, and a sum of squared deviations of 2
-		for i := range x {
-			x[i] = 3
-		}
-		x[0], x[n-1] = 2, 4
-		want := quantile * math.Sqrt(2/float64(n-1)/float64(n))
-		if mean, half := MeanInterval(x); math.Abs(mean-3) > 1e-12 || math.Abs(half-want) > 1e-5*want {
-			t.Errorf("%d numbers: %g ± %g: want 3 ± %g", n, mean, half, want)
+		for _, at := range []float64{-7, 0, 1, 3} {
+			x := slices.Repeat([]float64{at}, n) // with a sum of squared deviations of 2
+			x[0], x[n-1] = at-1, at+1
+			want := quantile * math.Sqrt(2/float64(n-1)/float64(n))
+			if mean, half := MeanInterval(x); math.Abs(mean-at) > 1e-12 || !(math.Abs(half-want) <= 1e-5*want) {
+				t.Errorf("%d numbers: %g ± %g: want %g ± %g", n, mean, half, at, want)
+			}
+			if mean, half := MeanInterval(x[:1]); mean != at-1 || !math.IsNaN(half) {
+				t.Errorf("one number %g: %g ± %g", at-1, mean, half)
+			}
 		}
 	}
 }
