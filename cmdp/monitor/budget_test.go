@@ -274,8 +274,8 @@ func TestTooLarge(t *testing.T) {
 	_, err := monitor.New(monitor.Spec{Model: m, Bytes: 20_000, Monitors: []monitor.Monitor{
 		&monitor.Reach{Title: "home", Target: []bool{false, false, true}, Within: -1},
 		budget(t, monitor.BudgetSpec{Title: "fuel spent", Model: m, Limits: []monitor.Threshold{{At: 8}}})}})
-	if err == nil || !strings.Contains(err.Error(), "fuel spent has") {
-		t.Errorf("error %v: want one that names the fuel", err)
+	if err == nil || !strings.Contains(err.Error(), "fuel spent has") || !strings.Contains(err.Error(), "which 2e-05 GB") {
+		t.Errorf("error %v: want one that names the fuel and the memory", err)
 	}
 }
 

@@ -67,19 +67,20 @@ func TestTotalsAreThoseOfEpisodes(t *testing.T) {
 	}
 }
 
-// TestTotalsUntilRest: without a horizon the totals on the way count too, up to the bound, which may be one of them.
+// TestTotalsUntilRest: without a horizon the totals on the way count too, up to the bound, which may be one of them. Of
+// negative ones others may be listed beside them.
 func TestTotalsUntilRest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 10))
 	sizes := []float64{0, 0.5, 1, 3, 7}
 	for trial := range 100 {
-		states := 1 + rng.IntN(4)
+		states, sign := 1+rng.IntN(4), 1-2*float64(trial%3/2)
 		start := []cmdp.StartState{{State: 0, Probability: 1}}
 		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: start}, states)
 		rows := make([][]cmdp.Row, states)
 		for s := range states {
 			for a := range rng.IntN(3) {
 				row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a,
-					Returns: []float64{sizes[rng.IntN(len(sizes))]},
+					Returns: []float64{sign * sizes[rng.IntN(len(sizes))]},
 					Next:    []cmdp.Transition{{Next: rng.IntN(states), Probability: 1}}}
 				if err := b.Add(row); err != nil {
 					t.Fatal(err)
@@ -103,7 +104,7 @@ func TestTotalsUntilRest(t *testing.T) {
 		met, want := make(map[place]bool), make(map[float64]bool)
 		var visit func(place)
 		visit = func(at place) {
-			if at.total > bound || met[at] {
+			if sign*at.total > bound || met[at] {
 				return
 			}
 			met[at], want[at.total] = true, true
@@ -112,7 +113,14 @@ func TestTotalsUntilRest(t *testing.T) {
 			}
 		}
 		visit(place{})
-		if got, all := budget.Totals(bound, true), slices.Sorted(maps.Keys(want)); !slices.Equal(got, all) {
+		got, all := budget.Totals(sign*bound, sign > 0), slices.Sorted(maps.Keys(want))
+		if sign < 0 {
+			for _, x := range all {
+				if !slices.Contains(got, x) || got[0] < -bound || got[len(got)-1] > 0 {
+					t.Errorf("trial %d, from %g on: %v, want %v and no others beyond", trial, -bound, got, all)
+				}
+			}
+		} else if !slices.Equal(got, all) {
 			t.Errorf("trial %d, up to %g: %v, want %v", trial, bound, got, all)
 		}
 	}

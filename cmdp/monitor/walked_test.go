@@ -12,6 +12,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cmdp/monitor"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // An episode is a history with the choices that were taken, −1 where the process rested, and in a product of a product
@@ -32,6 +34,8 @@ type definition struct {
 	pays func(e episode) []float64 // over a whole episode
 	// says reports whether what is written of the memory after so many steps of an episode is right.
 	says func(e episode, step int, value string) bool
+	// agrees, if not nil, reports whether what else the monitor tells agrees with an episode.
+	agrees func(e episode) bool
 }
 
 // drawReach draws an arrival, within steps and costs, and its definition.
@@ -79,7 +83,7 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 		}
 		return []float64{indicator(there)}
 	}
-	return definition{r, pays, func(e episode, step int, value string) bool {
+	return definition{Monitor: r, pays: pays, says: func(e episode, step int, value string) bool {
 		var want []string
 		end, _ := arrived(e.until(step))
 		switch left := r.Within - step; {
@@ -133,10 +137,10 @@ func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string) defini
 		}
 		return memory, sum
 	}
-	return definition{table, func(e episode) []float64 {
+	return definition{Monitor: table, pays: func(e episode) []float64 {
 		_, sum := read(e)
 		return []float64{sum}[:table.Rewards()]
-	}, func(e episode, step int, value string) bool {
+	}, says: func(e episode, step int, value string) bool {
 		memory, _ := read(e.until(step))
 		return value == spec.Memory[memory]
 	}}
@@ -150,10 +154,11 @@ func drawTaken(rng *rand.Rand, m *cmdp.Model, title string, of func(e episode) [
 		taken.Before, taken.After = "before", "after"
 		words = []string{"before", "after"}
 	}
-	return definition{taken, func(episode) []float64 { return nil }, func(e episode, step int, value string) bool {
+	says := func(e episode, step int, value string) bool {
 		was := slices.ContainsFunc(of(e)[:step], func(c int) bool { return c >= 0 && taken.Choices[c] })
 		return value == words[int(indicator(was))]
-	}}
+	}
+	return definition{Monitor: taken, pays: func(episode) []float64 { return nil }, says: says}
 }
 
 // drawBudget draws limits of a total and their definition. amounts are those of a monitor before it, nil for a return
@@ -174,7 +179,21 @@ func drawBudget(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, coord
 		}
 		return out
 	}
-	return definition{budget(t, spec), pays, func(e episode, step int, value string) bool {
+	b := budget(t, spec)
+	// The total is one of those that an episode may have, and on the same side of what is next to a limit.
+	agrees := func(e episode) bool {
+		x := total(e)
+		for i, l := range spec.Limits {
+			passed := func(limit float64) bool {
+				return x > limit || x == limit && (l.Kind == monitor.AtLeast || l.Kind == monitor.Shortfall)
+			}
+			if near, same := b.Nearest(i); same != (near == l.At) || passed(near) != passed(l.At) {
+				return false
+			}
+		}
+		return slices.ContainsFunc(b.Totals(x, true), func(y float64) bool { return math.Abs(x-y) < 1e-9 })
+	}
+	return definition{Monitor: b, pays: pays, agrees: agrees, says: func(e episode, step int, value string) bool {
 		var x, low, high float64
 		end := total(e)
 		if n, _ := fmt.Sscanf(value, "above %g, at most %g", &low, &high); n == 2 {
@@ -214,13 +233,15 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 		case 3:
 			states := randomSet(rng, m.States())
 			states[m.States()-1] = states[m.States()-1] && sh.horizon > 0
-			add(definition{&monitor.VisitCount{Title: title, States: states}, func(e episode) []float64 {
+			pays := func(e episode) []float64 {
 				n := 0.0
 				for _, s := range e.states[:len(e.returns)] {
 					n += indicator(states[s])
 				}
 				return []float64{n}
-			}, func(_ episode, _ int, value string) bool { return value == "" }})
+			}
+			add(definition{Monitor: &monitor.VisitCount{Title: title, States: states}, pays: pays,
+				says: func(_ episode, _ int, value string) bool { return value == "" }})
 		default:
 			of := rng.IntN(2)
 			add(drawBudget(t, rng, m, title, of, nil, func(e episode) float64 { return e.total(of) }))
@@ -257,7 +278,8 @@ func TestEpisodesOfProducts(t *testing.T) {
 		}
 		w.checkParts()
 		for i, st := range w.p.Model.StartStates() {
-			at := path{s: st.State, episode: episode{history: history{states: []int{w.p.State(st.State)}}}}
+			at := path{s: st.State, episode: episode{history: history{states: []int{w.p.State(st.State)}}},
+				returned: [][]float64{make([]float64, w.p.Model.Dim())}}
 			if w.inner != nil {
 				at.below = w.inner.Model.StartStates()[i].State
 			}
@@ -373,7 +395,7 @@ type path struct {
 	episode
 	s, below int // the state of the product, and of the inner one
 	said     []map[string]string
-	returned []float64 // in all
+	returned [][]float64 // in all, at each moment
 }
 
 // resting reports whether a state has no choice at a step.
@@ -398,7 +420,7 @@ func (w *walk) step(at path) {
 		if !resting(base, h, state) {
 			w.Fatalf("trial %d: state %d rests", w.trial, at.s)
 		}
-		w.step(at.to(edge{choice: -1, next: state, returns: make([]float64, base.Dim())}, -1))
+		w.step(at.to(edge{choice: -1, next: state, returns: make([]float64, base.Dim())}, -1, make([]float64, m.Dim())))
 		return
 	}
 	first, end := m.Rows(h).Choices(at.s)
@@ -435,11 +457,7 @@ func (w *walk) take(at path, a int) {
 		if h > 0 && w.rng.IntN(2) == 0 {
 			continue // there are many
 		}
-		then := at.to(e, below)
-		for j, x := range at.returned {
-			outcome[j] += x
-		}
-		then.returned = outcome
+		then := at.to(e, below, outcome)
 		then.s = int(next[i])
 		if lower != nil {
 			then.below = int(lower[i])
@@ -448,8 +466,9 @@ func (w *walk) take(at path, a int) {
 	}
 }
 
-// to goes on by a transition of the base.
-func (at path) to(e edge, below int) path {
+// to goes on by a transition of the base, with what the product returns for it.
+func (at path) to(e edge, below int, outcome []float64) path {
+	at.returned = append(slices.Clip(at.returned), floats.AddTo(outcome, at.returned[len(at.returned)-1], outcome))
 	at.history = extend(at.history, e.next, e.returns)
 	at.choices, at.inner = append(slices.Clip(at.choices), e.choice), append(slices.Clip(at.inner), below)
 	return at
@@ -489,15 +508,29 @@ func (w *walk) check(at path) {
 	}
 	for _, d := range w.of {
 		all = append(all, d.pays(at.episode)...)
+		if d.agrees != nil && !d.agrees(at.episode) {
+			w.Fatalf("trial %d: what %s tells does not agree with %+v", w.trial, d.Name(), at.episode)
+		}
 		for step, said := range at.said {
 			if value, is := said[d.Name()]; is && !d.says(at.episode, step, value) {
 				w.Fatalf("trial %d: %s is %q after %d steps of %+v", w.trial, d.Name(), value, step, at.episode)
 			}
 		}
 	}
-	for j, x := range at.returned {
+	var promise *cmdp.Interval
+	if sh := w.p.Model.Shape(); sh != nil {
+		promise = sh.Promise()
+	}
+	for j, x := range at.returned[len(at.returned)-1] {
 		if want := all[w.columns[j]]; math.Abs(x-want) > 1e-9 {
 			w.Fatalf("trial %d: return %d of %+v is %g: want %g", w.trial, w.columns[j], at.episode, x, want)
+		}
+		for step, before := range at.returned {
+			left := x - before[j]
+			if promise != nil && (left < promise.Lower[j]-1e-9 || left > promise.Upper[j]+1e-9) {
+				w.Fatalf("trial %d: return %d of %+v after %d steps: %g, want %g to %g as promised", w.trial,
+					w.columns[j], at.episode, step, left, promise.Lower[j], promise.Upper[j])
+			}
 		}
 	}
 }
