@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 )
@@ -54,6 +55,11 @@ func playables(t *testing.T) map[string]*playable {
 		t.Fatal(err)
 	}
 	game.Opponent = &problem.OpponentSpec{Policy: "adversarial"}
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	text := "format: cmdp/1\n" + strings.ReplaceAll(roomsRows("horizon: 2", roomsGoal), "returns: [1, 1]", "returns: [3, 1]")
+	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	simulated := &problem.Problem{Name: "rooms", Returns: []string{"gain", "cost"}, Goal: problem.Goal{Maximize: "gain"}}
 	rooms := parsed(t, roomsRows("horizon: 2", roomsGoal))
 	simulated.Simulated = rooms.Model.Shape()
@@ -68,13 +74,17 @@ func playables(t *testing.T) map[string]*playable {
 	model := words("this is computed from the model, and a simulator has none", "returns", "expected", "rho", "support",
 		"slater", "safe-policy", "null-policy")
 	model["measured"], model["log"] = "a simulator has none", "a simulator has no names"
+	steps := func(s *Settings) { s.Steps, s.Episodes = 5, 7 }
+	stay := words("this is about returns that stay", "rho", "slater", "safe-policy", "null-policy", "log", "expected",
+		"mixture")
 	return map[string]*playable{
 		"episodes": {problem: rooms},
-		"average":  {problem: parsed(t, roomsRows("criterion: average", roomsGoal)), refused: endless},
-		"discount": {problem: parsed(t, roomsRows("discount: 0.5", roomsGoal)), refused: endless},
+		"average":  {problem: parsed(t, roomsRows("criterion: average", roomsGoal)), refused: endless, change: steps},
+		"discount": {problem: parsed(t, roomsRows("discount: 0.5", roomsGoal)), refused: endless, change: steps},
 		"changing": {problem: rooms, change: func(s *Settings) { s.Changing = adversary },
-			refused: words("this is about returns that stay", "rho", "slater", "safe-policy", "null-policy", "log",
-				"expected", "mixture")},
+			refused: stay},
+		"drifting":  {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"drift", other} }, refused: stay},
+		"switching": {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"switch", other} }, refused: stay},
 		"game": {problem: game, change: func(s *Settings) { s.Algorithms = []string{"moma"} },
 			refused: map[string]string{"log": "one player", "planner": "want hoeffding",
 				"rho": "only the double dual update"}},
@@ -91,7 +101,8 @@ func TestAskedOfProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := map[string]func(*Settings, *PrepareOptions){
-		"nothing":     func(*Settings, *PrepareOptions) {},
+		"nothing":     func(_ *Settings, o *PrepareOptions) { o.Name = "as messages call it" },
+		"everybody":   func(s *Settings, _ *PrepareOptions) { s.Algorithms = []string{"all"} },
 		"pool":        func(s *Settings, _ *PrepareOptions) { s.Pool = true },
 		"returns":     func(s *Settings, _ *PrepareOptions) { s.Returns = "known" },
 		"expected":    func(s *Settings, o *PrepareOptions) { s.Expected, o.Unmeasured = true, true },
@@ -100,7 +111,7 @@ func TestAskedOfProblems(t *testing.T) {
 		"slater":      func(s *Settings, _ *PrepareOptions) { s.Slater = "auto" },
 		"safe-policy": func(s *Settings, _ *PrepareOptions) { s.Safe = "auto" },
 		"null-policy": func(s *Settings, _ *PrepareOptions) { s.Null = "auto" },
-		"log":         func(s *Settings, _ *PrepareOptions) { s.Log, s.Pool = log, s.Changing == Changing{} },
+		"log":         func(s *Settings, _ *PrepareOptions) { s.Log, s.Pool = log, s.Steps == 0 },
 		"mixture":     func(_ *Settings, o *PrepareOptions) { o.Mixture, o.Unmeasured = true, true },
 		"measured":    func(_ *Settings, o *PrepareOptions) { o.Unmeasured = false },
 		"planner":     func(s *Settings, _ *PrepareOptions) { s.Planner = "bernstein" },
@@ -116,13 +127,42 @@ func TestAskedOfProblems(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil && !(kind == "average" || kind == "discount") {
+			if err != nil {
 				t.Errorf("%s, %s: %v", kind, name, err)
 				continue
 			}
-			if err == nil {
+			checkEntered(t, kind+", "+name, c)
+			if name != "everybody" {
 				playAndMeasure(t, kind+", "+name, c)
 			}
+		}
+		for _, episodes := range []int{1, 2} {
+			c, err := p.contest(t, func(s *Settings, _ *PrepareOptions) { s.Episodes, s.Steps = episodes, min(s.Steps, episodes) })
+			if err != nil {
+				t.Fatalf("%s, %d episodes: %v", kind, episodes, err)
+			}
+			playAndMeasure(t, fmt.Sprint(kind, ", ", episodes), c)
+		}
+	}
+}
+
+// checkEntered checks what is known of a contest and its learners before they play.
+func checkEntered(t *testing.T, what string, c *Contest) {
+	t.Helper()
+	if c.Changes() && c.Answer.Best != nil {
+		t.Errorf("%s: the answer is that of returns that stay", what)
+	}
+	if c.Title != c.Query.Problem.Name {
+		t.Errorf("%s: the title is %q", what, c.Title)
+	}
+	for _, e := range c.Entrants {
+		a, err := baseline.Lookup(e.Name)
+		want := a.Guarantee
+		if c.Query.Problem.Model != nil && c.Query.Model.Horizon() == 0 && a.EndlessGuarantee != "" {
+			want = a.EndlessGuarantee
+		}
+		if err != nil || e.Guarantee != want {
+			t.Errorf("%s: %s is guaranteed %q: want %q", what, e.Name, e.Guarantee, want)
 		}
 	}
 }
@@ -130,23 +170,20 @@ func TestAskedOfProblems(t *testing.T) {
 // playAndMeasure measures a run before its first episode and after its last: the mean is that of the episodes.
 func playAndMeasure(t *testing.T, what string, c *Contest) {
 	t.Helper()
-	if c.Changes() && c.Answer.Best != nil {
-		t.Errorf("%s: the answer is that of returns that stay", what)
-	}
 	for _, trial := range c.Trials() {
 		if err := trial.Begin(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if m := trial.Run.Measure(); m.Episodes != 0 || m.Regret > 0 || m.MaxViolation > 0 {
+		if m := trial.Run.Measure(); m.Episodes != 0 || m.Regret > 0 || m.MaxViolation > 0 || m.SecondsPerEpisode != 0 {
 			t.Errorf("%s: before the first episode: %+v", what, m)
 		}
 		if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		m := trial.Run.Measure()
-		if r := trial.Results[0]; m.Episodes != 5 || r.Episodes != 5 || !reflect.DeepEqual(r.Average, m.Average) ||
-			len(r.Average) != c.shape.Dim() {
-			t.Errorf("%s: after 5 episodes: %+v, as a result %+v", what, m, r)
+		if r := trial.Results[0]; m.Episodes != c.Episodes || r.Episodes != c.Episodes || r.Problem != c.Title ||
+			!reflect.DeepEqual(r.Average, m.Average) || len(r.Average) != c.shape.Dim() {
+			t.Errorf("%s: after %d episodes: %+v, as a result %+v", what, c.Episodes, m, r)
 		}
 	}
 }
@@ -347,11 +384,11 @@ func TestMoreEpisodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	results(t, c, file)
-	for _, episodes := range []int{12, 4} {
+	for _, episodes := range []int{12, 5, 4} {
 		more := Defaults()
 		more.Episodes = episodes
 		from, err := ReadCheckpoint(path, &more, false, func(name string) bool { return name == "episodes" })
-		if (err == nil) != (episodes > 5) {
+		if (err == nil) != (episodes >= 5) {
 			t.Fatalf("%d episodes: %v", episodes, err)
 		}
 		if err != nil {

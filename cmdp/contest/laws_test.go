@@ -94,6 +94,13 @@ func TestMeansOfEndlessRuns(t *testing.T) {
 				t.Errorf("%v with limits %g and %g: %s is %g: want %g", v, most, least, name, pair[0], pair[1])
 			}
 		}
+		// A target that is no list of limits has a distance alone.
+		r.Task = compiled(t, parsed(t, roomsRows("discount: 0.5", "target: {ball: {center: [1, 1], radius: 0.5}}"))).Task
+		m = baseline.Metrics{Episodes: m.Episodes, Average: v[:2], Violation: r.Task.Violation(v[:2])}
+		r.measureMean(&m, math.NaN())
+		if m.MaxViolation != m.Violation || m.RealizedWeakViolation != steps*m.Violation || m.Regret != 0 {
+			t.Errorf("%v and a ball: %+v", v, m)
+		}
 	}
 }
 
@@ -415,7 +422,8 @@ func TestRefusedSettings(t *testing.T) {
 		"support: some": `support "some": want`, "slater: 0": `slater "0": want`, "slater: x": `slater "x": want`,
 		"slater: 1e101": `slater "1e101": want`, "slater: 1e100": "", "planner: x": "planner", "dual: x": "dual",
 		"algorithms: [x]": "x", "algorithms: []": "no algorithms", "opponent: x": "opponent", "failure: 0": "failure",
-		"failure: 1": "failure", "knapsack-margin: 2": "2", "changing: x": "changing", "rho: x": "x", "seed: x": "x",
+		"failure: 1": "failure", "knapsack-margin: 2": "2", "changing: x": "changing", "changing: drift": "drift:FILE",
+		"changing: adversary:x": "drift:FILE", "rho: x": "x", "seed: x": "x",
 		"name: a b": `name "a b": want`, "name: media": "two problems are called media", "unknown: 1": "unknown",
 	} {
 		for place, file := range []string{"problems: [{problem: inventory, %s}, media]",
@@ -430,6 +438,16 @@ func TestRefusedSettings(t *testing.T) {
 			if (err == nil) != (want == "") || err != nil && (!numbered || !strings.Contains(err.Error(), want)) {
 				t.Errorf("%s in entry %d: %v: want %q", text, place+1, err, want)
 			}
+		}
+	}
+	for list, want := range map[string]string{"[]": "no problems", "[media, null]": "problem 2 is empty",
+		"[{name: a}]": "problem 1: an entry without a problem"} {
+		path := filepath.Join(t.TempDir(), "suite.yaml")
+		if err := os.WriteFile(path, []byte("format: cmdp-suite/1\nproblems: "+list+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSuite(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v: want %q", list, err, want)
 		}
 	}
 }
