@@ -12,48 +12,52 @@ type classPaths struct {
 	t         *longRunMixture
 	states    []int32
 	classes   int
-	cost      map[int32]float64 // of choices
-	distance  []float64         // of each node
-	viaChoice []int32           // of each node, the choice that it takes
-	next      []int32           // of each node, the state that the choice is to lead to
-	goal      []bool
+	least     []float64     // the least means of ends, nil if they are not known
+	step      float64       // what a step costs
+	distance  []float64     // of each node
+	viaChoice []int32       // of each node, the choice that it takes
+	next      []int32       // of each node, the state that the choice is to lead to
+	settled   []bool        // of each node, whether these are final
+	goal      []bool        // of each node
+	queue     distanceQueue // of nodes that are not settled
 }
 
 // newClassPaths returns the ways of an end. A choice costs by how much it is worse than the best one, where the least
 // means of ends are known, and a little for the step.
 func (t *longRunMixture) newClassPaths(end int32, least []float64) *classPaths {
 	p := t.p
-	w := &classPaths{t: t, states: p.ends.Part(int(end)), classes: len(t.classes[end]), cost: make(map[int32]float64)}
+	w := &classPaths{t: t, states: p.ends.Part(int(end)), classes: len(t.classes[end]), least: least}
 	largest := 0.0
 	for _, s := range w.states {
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-			if !p.ends.Inside[c] {
-				continue
+			if p.ends.Inside[c] {
+				largest = math.Max(largest, w.cost(s, c))
 			}
-			w.cost[c] = 0
-			if least == nil {
-				continue
-			}
-			worse := p.least.Reward[c] - least[end]
-			next, prob := p.k.Row(int(c))
-			for j, n := range next {
-				worse += prob[j] * (p.least.Bias[n] - p.least.Bias[s])
-			}
-			w.cost[c] = math.Max(0, worse)
-			largest = math.Max(largest, worse)
 		}
 	}
-	step := 1e-3 * largest
-	if !(step > 0) {
-		step = 1
-	}
-	for c := range w.cost {
-		w.cost[c] += step
+	w.step = 1e-3 * largest
+	if !(w.step > 0) {
+		w.step = 1
 	}
 	p.numberStates(w.states)
 	n := w.classes + len(w.states)
-	w.distance, w.viaChoice, w.next, w.goal = make([]float64, n), make([]int32, n), make([]int32, n), make([]bool, n)
+	w.distance, w.viaChoice, w.next = make([]float64, n), make([]int32, n), make([]int32, n)
+	w.settled, w.goal = make([]bool, n), make([]bool, n)
 	return w
+}
+
+// cost returns what a choice costs.
+func (w *classPaths) cost(s, c int32) float64 {
+	if w.least == nil {
+		return w.step
+	}
+	p := w.t.p
+	worse := p.least.Reward[c] - w.least[p.ends.Of[s]]
+	next, prob := p.k.Row(int(c))
+	for j, n := range next {
+		worse += prob[j] * (p.least.Bias[n] - p.least.Bias[s])
+	}
+	return math.Max(0, worse) + w.step
 }
 
 // nodeOf returns the number of a state, which all states of a class share.
@@ -72,26 +76,34 @@ func (w *classPaths) members(n int32, end int32) []int32 {
 	return w.states[int(n)-w.classes:][:1]
 }
 
-// dijkstra finds the cheapest way from every node to one of the goals.
-func (w *classPaths) dijkstra(goals []int32) {
-	p := w.t.p
-	end := p.ends.Of[w.states[0]]
+// start begins the search for the cheapest ways to one of the goals.
+func (w *classPaths) start(goals []int32) {
 	for n := range w.distance {
-		w.distance[n], w.viaChoice[n], w.goal[n] = math.Inf(1), -1, false
+		w.distance[n], w.viaChoice[n] = math.Inf(1), -1
 	}
-	var queue distanceQueue
+	clear(w.settled)
+	clear(w.goal)
+	w.queue = w.queue[:0]
 	for _, n := range goals {
 		w.distance[n], w.goal[n] = 0, true
-		heap.Push(&queue, queuedNode{0, n})
+		heap.Push(&w.queue, queuedNode{0, n})
 	}
-	for len(queue) > 0 {
-		at := heap.Pop(&queue).(queuedNode)
+}
+
+// find goes on with the search until the way from a node is known.
+func (w *classPaths) find(n int32) {
+	p := w.t.p
+	end := p.ends.Of[w.states[0]]
+	for !w.settled[n] && len(w.queue) > 0 {
+		at := heap.Pop(&w.queue).(queuedNode)
 		if at.dist > w.distance[at.n] {
 			continue
 		}
+		w.settled[at.n] = true
 		for _, to := range w.members(at.n, end) {
 			for _, c := range p.least.Predecessors.Choices(to) {
-				from := w.nodeOf(p.least.Predecessors.Owner[c])
+				s := p.least.Predecessors.Owner[c]
+				from := w.nodeOf(s)
 				if from == at.n || w.goal[from] {
 					continue
 				}
@@ -102,9 +114,9 @@ func (w *classPaths) dijkstra(goals []int32) {
 						there += prob[j]
 					}
 				}
-				if dist := at.dist + w.cost[c]/there; dist < w.distance[from] {
+				if dist := at.dist + w.cost(s, c)/there; dist < w.distance[from] {
 					w.distance[from], w.viaChoice[from], w.next[from] = dist, c, to
-					heap.Push(&queue, queuedNode{dist, from})
+					heap.Push(&w.queue, queuedNode{dist, from})
 				}
 			}
 		}

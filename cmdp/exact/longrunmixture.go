@@ -430,12 +430,13 @@ func (t *longRunMixture) link(ctx context.Context, dir []float64) (*link, error)
 
 // addCycle adds to a link the frequencies of a policy that goes round between the classes of an end.
 func (t *longRunMixture) addCycle(ctx context.Context, l *link, end int32, least []float64) error {
-	p, states, found := t.p, t.p.ends.Part(int(end)), t.classes[end]
+	p, found := t.p, t.classes[end]
 	w := t.newClassPaths(end, least)
 	outside := make(map[int32][]int32) // choices on ways outside of classes
 	exits := make(map[int32][]int32)
 	for i := range found {
-		w.dijkstra([]int32{int32((i + 1) % len(found))})
+		w.start([]int32{int32((i + 1) % len(found))})
+		w.find(int32(i))
 		w.visitPath(int32(i), func(s, c int32) {
 			at := outside
 			if t.classNumber[s] >= 0 {
@@ -447,39 +448,7 @@ func (t *longRunMixture) addCycle(ctx context.Context, l *link, end int32, least
 			}
 		})
 	}
-	sources := make([]int32, 0, len(found)+len(outside))
-	for i := range found {
-		sources = append(sources, int32(i))
-	}
-	for s := range outside {
-		sources = append(sources, w.nodeOf(s))
-	}
-	slices.Sort(sources)
-	w.dijkstra(sources)
-	st := &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions), Mixed: make(map[int32][]float64)}
-	for _, s := range states {
-		probs := make([]float64, p.k.First[s+1]-p.k.First[s])
-		switch leave, on := exits[s], outside[s]; {
-		case t.classNumber[s] >= 0:
-			half := 1.0
-			if leave != nil {
-				half = 0.5
-			}
-			for _, c := range p.takenChoices(nil, t.inside, p.quotient.Number[s]) {
-				probs[int32(c.Choice)-p.k.First[s]] += half * c.Prob
-			}
-			for _, c := range leave {
-				probs[c-p.k.First[s]] += (1 - half) / float64(len(leave))
-			}
-		case on != nil:
-			for _, c := range on {
-				probs[c-p.k.First[s]] = 1 / float64(len(on))
-			}
-		default:
-			probs[w.viaChoice[w.nodeOf(s)]-p.k.First[s]] = 1
-		}
-		st.Mixed[s] = probs
-	}
+	st, states := t.cycle(w, found[0].states[0], outside, exits)
 	y := p.chainOf(states, st)
 	sets := y.ClosedSets()
 	if len(sets) != 1 {
@@ -496,6 +465,70 @@ func (t *longRunMixture) addCycle(ctx context.Context, l *link, end int32, least
 		}
 	}
 	return nil
+}
+
+// cycle returns a policy that goes round between classes, and the states that it comes to from one of them: where a
+// choice on the way fails, and leads elsewhere, it returns to a class or a way.
+func (t *longRunMixture) cycle(w *classPaths, from int32, outside,
+	exits map[int32][]int32) (st *markov.Rule, states []int32) {
+	p := t.p
+	sources := make([]int32, w.classes, w.classes+len(outside))
+	for i := range sources {
+		sources[i] = int32(i)
+	}
+	for s := range outside {
+		sources = append(sources, w.nodeOf(s))
+	}
+	slices.Sort(sources)
+	w.start(sources)
+	st = &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions), Mixed: make(map[int32][]float64)}
+	seen := make([]bool, len(w.states))
+	states = []int32{from}
+	seen[p.index[from]] = true
+	for i := 0; i < len(states); i++ {
+		s := states[i]
+		probs := t.cycleChoices(w, s, exits[s], outside[s])
+		st.Mixed[s] = probs
+		for a, x := range probs {
+			next, prob := p.k.Row(int(p.k.First[s]) + a)
+			for j, n := range next {
+				if x > 0 && prob[j] > 0 && !seen[p.index[n]] {
+					seen[p.index[n]] = true
+					states = append(states, n)
+				}
+			}
+		}
+	}
+	slices.Sort(states)
+	return st, states
+}
+
+// cycleChoices returns with which probabilities a policy that goes round between classes takes the choices of a state:
+// half of the time those that leave a class there, if there are any, or those of ways.
+func (t *longRunMixture) cycleChoices(w *classPaths, s int32, leave, on []int32) []float64 {
+	p, first := t.p, t.p.k.First[s]
+	probs := make([]float64, p.k.First[s+1]-first)
+	switch {
+	case t.classNumber[s] >= 0:
+		half := 1.0
+		if leave != nil {
+			half = 0.5
+		}
+		for _, c := range p.takenChoices(nil, t.inside, p.quotient.Number[s]) {
+			probs[int32(c.Choice)-first] += half * c.Prob
+		}
+		for _, c := range leave {
+			probs[c-first] += (1 - half) / float64(len(leave))
+		}
+	case on != nil:
+		for _, c := range on {
+			probs[c-first] = 1 / float64(len(on))
+		}
+	default:
+		w.find(w.nodeOf(s))
+		probs[w.viaChoice[w.nodeOf(s)]-first] = 1
+	}
+	return probs
 }
 
 // endProbability returns the probability to stay in an end.
