@@ -153,21 +153,16 @@ func (s *simultaneousPricer) provenBelow() (proved [markov.NumLanes]bool) {
 // above has a bit for each direction in which the value of a state may lie above what a choice gives, see
 // lowerValues.shortfall.
 func (s *simultaneousPricer) above(state int32, c int) (bits uint32) {
-	number, values := s.totals.Quotient.Number, s.totals.Values
-	var sum, size markov.Lanes
-	for i, r := range s.p.k.ReturnsOf(c, len(s.totals.Directions)) {
-		w := &s.totals.Directions[i]
-		x := markov.Lanes{A: w.A * r, B: w.B * r, C: w.C * r, D: w.D * r}
-		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
-	}
-	v := values[number[state]]
+	number, values, d := s.totals.Quotient.Number, s.totals.Values, len(s.totals.Directions)
 	next, prob := s.p.k.Row(c)
-	for j, n := range next {
-		p, w := prob[j], &values[number[n]]
-		x := markov.Lanes{A: p * (w.A - v.A), B: p * (w.B - v.B), C: p * (w.C - v.C), D: p * (w.D - v.D)}
-		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
+	var room [8]int32
+	to := room[:0]
+	for _, n := range next {
+		to = append(to, number[n])
 	}
-	rounding := float64(len(s.totals.Directions)+len(next)+4) * roundoff
+	sum, size, _ := markov.Backup(s.totals.Directions, s.p.k.ReturnsOf(c, d), values, to, prob, number[state], 0, 0,
+		&values[number[state]])
+	rounding := float64(d+len(next)+4) * roundoff
 	x := sum.AddScaled(-rounding, size)
 	if x.A >= 0 && x.B >= 0 && x.C >= 0 && x.D >= 0 {
 		return 0

@@ -84,111 +84,73 @@ func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// backup returns what choice i in state s gives in each direction: its reward and by how much the values that it leads
-// to outside of [lo, hi) are above a base. size is that of all values that it leads to, and of the reward; out is how
-// likely s is left.
-func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base Lanes) (sum, size Lanes, out float64) {
+// backup is Backup of choice i in state s.
+func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base *Lanes) (sum, size Lanes, out float64) {
 	c := z.Quotient.Choice[i]
-	for j, r := range z.Quotient.Kernel.ReturnsOf(int(c), len(z.Directions)) {
-		w := &z.Directions[j]
-		x := Lanes{w.A * r, w.B * r, w.C * r, w.D * r}
-		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
-	}
 	to, prob := z.Quotient.row(c)
-	for j, n := range to {
-		if n == s {
-			continue
-		}
-		p, v := prob[j], &z.Values[n]
-		out += p
-		size.A += float64(p * math.Abs(v.A))
-		size.B += float64(p * math.Abs(v.B))
-		size.C += float64(p * math.Abs(v.C))
-		size.D += float64(p * math.Abs(v.D))
-		if n < lo || n >= hi {
-			sum.A += float64(p * (v.A - base.A))
-			sum.B += float64(p * (v.B - base.B))
-			sum.C += float64(p * (v.C - base.C))
-			sum.D += float64(p * (v.D - base.D))
-		}
-	}
-	return sum, size, out
+	returns := z.Quotient.Kernel.ReturnsOf(int(c), len(z.Directions))
+	return Backup(z.Directions, returns, z.Values, to, prob, s, lo, hi, base)
 }
 
 // solveState treats a component of one state.
 func (z *SimultaneousTotals) solveState(s int32) bool {
 	q, inf := z.Quotient, math.Inf(1)
-	best, at := Lanes{inf, inf, inf, inf}, [NumLanes]int32{}
+	best := &z.Values[s]
+	*best = Lanes{inf, inf, inf, inf}
 	for i := q.First[s]; i < q.First[s+1]; i++ {
-		x, size, out := z.backup(s, i, s, s+1, Lanes{})
-		if out == 0 { // for ever, which is fine at a price
+		if z.relax(s, i) == 0 { // for ever, which is fine at a price
+			x, size, _ := z.backup(s, i, s, s+1, &noLanes)
 			x = x.AddScaled(-cancellation, size)
 			if !(min(x.A, x.B, x.C, x.D) > 0) {
 				return false
 			}
-			continue
-		}
-		// Of the same size again is what the value weighs.
-		x = x.AddScaled(-z.rounding, size.AddScaled(1, x.Magnitudes()))
-		if out != 1 {
-			x = x.Over(out)
-		}
-		if x.A < best.A {
-			best.A, at[0] = x.A, i
-		}
-		if x.B < best.B {
-			best.B, at[1] = x.B, i
-		}
-		if x.C < best.C {
-			best.C, at[2] = x.C, i
-		}
-		if x.D < best.D {
-			best.D, at[3] = x.D, i
 		}
 	}
-	if !(max(best.A, best.B, best.C, best.D) < inf) { // some may overflow where others do not
-		return false
-	}
-	z.Values[s], z.Policy[s] = best, at
-	for l, i := range at {
-		if l == 0 || i != at[l-1] {
-			z.setReturns(s, i, s, s+1, directionsOf(at, i))
-		}
-	}
-	return true
+	return max(best.A, best.B, best.C, best.D) < inf // some may overflow where others do not
 }
 
-// directionsOf returns the directions in which a policy takes choice i.
-func directionsOf(policy [NumLanes]int32, i int32) (in [NumLanes]bool) {
-	for l, k := range policy {
-		in[l] = k == i
+// relax makes choice i that of state s, a component, in the directions in which it is better than what the state has.
+// It returns how likely the choice leaves the state, and does nothing if that is 0.
+func (z *SimultaneousTotals) relax(s, i int32) (out float64) {
+	q, d := z.Quotient, len(z.Directions)
+	to, prob := q.row(q.Choice[i])
+	returns, of := q.Kernel.ReturnsOf(int(q.Choice[i]), d), z.Returns[int(s)*d:][:d]
+	if vectors && len(to) > 0 { // no branch on what is better, which would be guessed wrong
+		return relaxVector(&z.Directions[0], &returns[0], d, &z.Values[0], &z.Returns[0], &to[0], &prob[0], len(to), s, i,
+			z.rounding, &z.Values[s], &of[0], &z.Policy[s])
 	}
-	return in
+	x, size, out := z.backup(s, i, s, s+1, &noLanes)
+	if out == 0 {
+		return 0
+	}
+	// Of the same size again is what the value weighs.
+	x = x.AddScaled(-z.rounding, size.AddScaled(1, x.Magnitudes())).Over(out)
+	var better [NumLanes]bool
+	old := z.Values[s].Array()
+	for l, y := range x.Array() {
+		if y < old[l] {
+			better[l], z.Policy[s][l] = true, i
+		}
+	}
+	z.Values[s].set(better, x)
+	z.setReturns(s, i, s, s+1, better)
+	for k := range of {
+		of[k].set(better, of[k].Over(out))
+	}
+	return out
 }
 
 // setReturns sets the returns from state s in some directions, in which the policy takes choice i there: those of a
-// step, and those to come from states outside of [lo, hi), for each time that the state is left.
+// step, and those to come from states outside of [lo, hi).
 func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, in [NumLanes]bool) {
 	q, d := z.Quotient, len(z.Directions)
 	to, prob := q.row(q.Choice[i])
-	out := 1.0
-	if hi == lo+1 {
-		out = 0
-		for j, n := range to {
-			if n != s {
-				out += prob[j]
-			}
-		}
-	}
 	for k, r := range q.Kernel.ReturnsOf(int(q.Choice[i]), d) {
 		x := Lanes{r, r, r, r}
 		for j, n := range to {
 			if n < lo || n >= hi {
 				x = x.AddScaled(prob[j], z.Returns[int(n)*d+k])
 			}
-		}
-		if out != 1 {
-			x = x.Over(out)
 		}
 		z.Returns[int(s)*d+k].set(in, x)
 	}
@@ -264,7 +226,7 @@ func (z *SimultaneousTotals) evaluate(lo, hi int32, l int, group [NumLanes]bool)
 	right := z.right[:hi-lo]
 	for moved, n := true, 0; moved && n < rounds; n++ {
 		for s := lo; s < hi; s++ {
-			x, size, out := z.backup(s, z.Policy[s][l], lo, hi, Lanes{})
+			x, size, out := z.backup(s, z.Policy[s][l], lo, hi, &noLanes)
 			right[s-lo] = x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes()))
 		}
 		z.system.solveLanes(right)
@@ -289,7 +251,7 @@ func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [NumLanes]bool) 
 			if i == now {
 				continue
 			}
-			gain, size, out := z.backup(s, i, 0, 0, old)
+			gain, size, out := z.backup(s, i, 0, 0, &z.Values[s])
 			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
 			better := gain.AddScaled(-0.5, charge)
 			if min(better.A, better.B, better.C, better.D) >= 0 {

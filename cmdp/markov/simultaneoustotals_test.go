@@ -2,13 +2,15 @@ package markov
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp/cmdptest"
 )
 
 // TestSimultaneousTotals wants the values of each direction to be optimal, by Bellman's equation, and the returns to be
-// those of the policy, by the linear system of all its states.
+// those of the policy, by the linear system of all its states. Without vector instructions all digits are to be the
+// same, where choices are equally good too.
 func TestSimultaneousTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 5))
 	solved, gaveUp := 0, 0
@@ -20,18 +22,22 @@ func TestSimultaneousTotals(t *testing.T) {
 		g := &Graph{Kernel: k}
 		q := g.Number(partsOf(g), nil)
 		q.Fill(g, q.Origin, nil)
-		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
+		z, plain := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2), NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
 		if z == nil { // somewhere the process cannot rest
 			continue
 		}
-		for range 3 { // from the policies of the directions before
+		for n := range 3 { // from the policies of the directions before
 			for i, least := range []float64{0, -0.05} {
 				z.Directions[i] = Lanes{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64() + least}
+				if n == 2 {
+					z.Directions[i] = Lanes{0, 1, 1, float64(i)}
+				}
 			}
 			ok, err := z.Solve(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
+			checkPlain(t, z, plain, ok)
 			if !ok {
 				gaveUp++
 				break
@@ -44,6 +50,23 @@ func TestSimultaneousTotals(t *testing.T) {
 	}
 	if solved < 300 || gaveUp == 0 {
 		t.Errorf("%d questions were solved and %d given up: want both", solved, gaveUp)
+	}
+}
+
+// checkPlain wants the same of plain, which is solved without vector instructions.
+func checkPlain(t *testing.T, z, plain *SimultaneousTotals, solved bool) {
+	t.Helper()
+	defer func(before bool) { vectors = before }(vectors)
+	vectors = false
+	copy(plain.Directions, z.Directions)
+	ok, err := plain.Solve(t.Context())
+	if err != nil || ok != solved {
+		t.Fatalf("without vector instructions: solved %t, error %v: want solved %t", ok, err, solved)
+	}
+	if ok && !(slices.Equal(z.Values, plain.Values) && slices.Equal(z.Returns, plain.Returns) &&
+		slices.Equal(z.Policy, plain.Policy)) {
+		t.Fatalf("values %v and returns %v, without vector instructions %v and %v", z.Values, z.Returns, plain.Values,
+			plain.Returns)
 	}
 }
 
