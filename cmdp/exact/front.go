@@ -230,7 +230,8 @@ func (f *front) run() (*FrontResult, error) {
 	f.rescale()
 	f.result.Relative, f.result.Error = math.Inf(1), math.Inf(1)
 	for {
-		corners, err := f.farthestCorners(max(1, min(f.simultaneous.most(), f.opts.Points-len(f.result.Points))))
+		most := max(1, min(f.simultaneous.most(), f.opts.Points-len(f.result.Points)))
+		corners, err := f.farthestCorners(most)
 		if err != nil {
 			return nil, err
 		}
@@ -242,10 +243,7 @@ func (f *front) run() (*FrontResult, error) {
 		if len(corners) == 0 || distance <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
 			return f.finish(), nil
 		}
-		weights := make([][]float64, len(corners))
-		for k, c := range corners {
-			weights[k] = c.weights
-		}
+		weights := f.nextWeights(corners, most)
 		// What the problem leaves open tells whether it moved corner or points.
 		open := distance * floats.Dot(weights[0], f.scale)
 		before := len(f.gaps)

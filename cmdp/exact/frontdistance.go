@@ -12,10 +12,12 @@ import (
 )
 
 // A farCorner is a corner of the outer set: its distance from the mixtures of the points relative to the scale, and the
-// weights, of sum 1, that show it if it is more than rounding.
+// weights, of sum 1, that show it if it is more than rounding. beside are the weights of the problems on both sides of
+// it, of two objectives; nil of more.
 type farCorner struct {
 	distance float64
 	weights  []float64
+	beside   [2][]float64
 }
 
 // farthestCorners returns the corner of the outer set that is farthest from the mixtures of the points, unless there
@@ -40,7 +42,7 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 			break
 		}
 		if w, ok := fresh[g]; ok {
-			corners, taken[g] = append(corners, farCorner{g.distance, w}), true
+			corners, taken[g] = append(corners, farCorner{g.distance, w, f.outer.beside(g)}), true
 			continue
 		}
 		if f.nearPoint(g) {
@@ -65,6 +67,45 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 		corners = corners[:most]
 	}
 	return corners, nil
+}
+
+// nextWeights returns weights of at most so many problems, at least one for each corner. The error of a smooth curve
+// falls with the square of how many parts the turn from one problem to the next is divided into, as of a parabola. So
+// parts are counted that bring the error just below what is asked for, and directions lie between whole parts. As soon
+// as directions lead to the same points the curve has few corners, and its edges show in the weights of the corners.
+func (f *front) nextWeights(corners []farCorner, most int) (weights [][]float64) {
+	const margin = 0.9
+	for _, c := range corners {
+		parts := math.Ceil(math.Sqrt(c.distance / (margin * f.opts.Error)))
+		if c.beside[0] == nil || len(f.distinct) < len(f.result.Points) || !(parts > 2) || parts > 1000 {
+			weights = append(weights, c.weights)
+			continue
+		}
+		n := min(int(parts)-1, most/len(corners))
+		for j := 1; j <= n; j++ {
+			share := float64(j) / float64(n+1)
+			if n == 1 && parts < 8 {
+				share = math.Floor(parts/2) / parts
+			}
+			weights = append(weights, f.turned(c, share))
+		}
+	}
+	return weights
+}
+
+// turned returns weights that lie a share of the way between those on both sides of a corner, whose own lie half-way.
+func (f *front) turned(c farCorner, share float64) []float64 {
+	from, to, share := c.beside[0], c.weights, 2*share
+	if share == 1 {
+		return c.weights
+	}
+	if share > 1 {
+		from, to, share = c.weights, c.beside[1], share-1
+	}
+	out := scaled((1-share)/floats.Dot(from, f.scale), from)
+	floats.AddScaled(out, share/floats.Dot(to, f.scale), to)
+	floats.Scale(1/floats.Sum(out), out)
+	return out
 }
 
 // nearPoint reports whether a point is as good as a corner up to rounding, and then takes the

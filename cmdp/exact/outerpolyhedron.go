@@ -152,6 +152,24 @@ func (c *outerPolyhedron) combine(p, n *generator, above, below float64) *genera
 	return g
 }
 
+// beside returns the weights of the two rows between which a corner lies, of two objectives; nil of more.
+func (c *outerPolyhedron) beside(g *generator) (weights [2][]float64) {
+	if c.dim != 2 {
+		return weights
+	}
+	for i, on := range g.active {
+		if w := c.rows[i][:c.dim]; on && i != c.dim {
+			if weights[0] == nil || w[0] < weights[0][0] {
+				weights[0] = w
+			}
+			if weights[1] == nil || w[0] > weights[1][0] {
+				weights[1] = w
+			}
+		}
+	}
+	return weights
+}
+
 // corners returns the corners.
 func (c *outerPolyhedron) corners() [][]float64 {
 	var out [][]float64
