@@ -116,8 +116,8 @@ func (z *SimultaneousTotals) relax(s, i int32) (out float64) {
 	to, prob := q.row(q.Choice[i])
 	returns, of := q.Kernel.ReturnsOf(int(q.Choice[i]), d), z.Returns[int(s)*d:][:d]
 	if vectors && len(to) > 0 { // no branch on what is better, which would be guessed wrong
-		return relaxVector(&z.Directions[0], &returns[0], d, &z.Values[0], &z.Returns[0], &to[0], &prob[0], len(to), s, i,
-			z.rounding, &z.Values[s], &of[0], &z.Policy[s])
+		return relaxVector(&z.Directions[0], &returns[0], d, &z.Values[0], &z.Returns[0], &to[0], &prob[0], len(to), s,
+			i, z.rounding, &z.Values[s], &of[0], &z.Policy[s])
 	}
 	x, size, out := z.backup(s, i, s, s+1, &noLanes)
 	if out == 0 {

@@ -22,7 +22,8 @@ func TestSimultaneousTotals(t *testing.T) {
 		g := &Graph{Kernel: k}
 		q := g.Number(partsOf(g), nil)
 		q.Fill(g, q.Origin, nil)
-		z, plain := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2), NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
+		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
+		plain := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
 		if z == nil { // somewhere the process cannot rest
 			continue
 		}
