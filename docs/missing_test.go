@@ -59,7 +59,7 @@ var functions = []any{
 	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
 	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over,
 	monitor.Unit,
-	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.PolicyProcess,
+	problem.Ask, problem.Import, problem.Inside, problem.Parse,
 	problem.ReadMixture, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,
 	query.Draws, query.New, query.NewSimulation, query.Sampled, query.Steps, query.TaskOf,

@@ -16,7 +16,7 @@ func (x *Process) Lift(iv *cmdp.Intervals) (lifted *cmdp.Intervals, same func(h,
 	if x.Model.Tally() != nil {
 		return nil, nil, errors.New("problem: intervals where rows are generated: want stored ones")
 	}
-	base := x.Product.Base()
+	base := x.of.Model
 	of := make([][]int32, x.Model.Kernels()) // the choice of the base, −1 for none
 	for h := range of {
 		rows, from := x.Model.Rows(h), base.Rows(h)
@@ -24,7 +24,7 @@ func (x *Process) Lift(iv *cmdp.Intervals) (lifted *cmdp.Intervals, same func(h,
 			first, end := rows.Choices(s)
 			begin, _ := from.Choices(x.Declared(s))
 			for c := first; c < end; c++ {
-				a := x.Product.Action(h, s, c-first)
+				a := x.memory.Action(h, s, c-first)
 				if a >= 0 {
 					a += begin
 				}

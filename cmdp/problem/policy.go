@@ -170,7 +170,7 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 		t.probs[first+a] = r.probability
 	case declared && first == end:
 		return // nothing leads there: what is remembered is of another step, or all is lost
-	case declared && f.of.Product.Restricted():
+	case declared && f.of.memory.Restricted():
 		twice = slices.ContainsFunc(t.barred[r.state], func(b namedRow) bool { return b.action == r.action })
 		t.barred[r.state] = append(t.barred[r.state], r)
 	default:
@@ -327,7 +327,7 @@ func (f *FilePolicy) successors(rows *cmdp.Rows, h int, s int32, visit func(int3
 		visit(s)
 		return
 	}
-	if t.line[s] == 0 && end-first == 1 && f.of.Product.Action(h, int(s), 0) < 0 { // there is nothing to say of rest
+	if t.line[s] == 0 && end-first == 1 && f.of.memory.Action(h, int(s), 0) < 0 { // there is nothing to say of rest
 		t.line[s], t.probs[first] = unsaid, 1
 	}
 	if t.line[s] == 0 {

@@ -208,6 +208,17 @@ func scanPolicy(path string, each func(policyLine), bad complain) error {
 	return nil
 }
 
+// PolicyMemory returns what the first row of a policy file with a memory remembers, "" if there is none, or the file
+// cannot be read.
+func PolicyMemory(path string) (memory string) {
+	_ = scanPolicy(path, func(r policyLine) { // what is wrong is said when the file is read
+		if memory == "" {
+			memory = strings.Clone(r.cells[memoryCell])
+		}
+	}, func(int, int, string, ...any) {})
+	return memory
+}
+
 // scanNPZ reads an array for each column. Entries count from 1, like lines, and step 0 is every
 // step.
 func scanNPZ(data []byte, each func(policyLine)) error {

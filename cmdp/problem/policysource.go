@@ -10,7 +10,6 @@ import (
 	"text/template"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/monitor"
 )
 
 // policyTables is a policy as the source code of a controller holds it. Steps at which the policy
@@ -31,7 +30,7 @@ type policyTables struct {
 // remembered, and the entries of state s in table t are First[t·S+s] to First[t·S+s+1]−1: after Action[i] led
 // to state Next[i] of the problem, To[i] is the state.
 type memoryTables struct {
-	Parts            []monitor.Remembered
+	Parts            []MemoryPart
 	Declared         []string // the states of the problem
 	Of               []int    // of each state, the number of the one of the problem
 	Start            []int    // of each state of the problem, where an episode begins that starts there, or −1
@@ -157,8 +156,8 @@ func tablesOf(of *Process, rows iter.Seq[PolicyRow]) *policyTables {
 // memoryOf makes tables of how what is remembered goes on. The model has the transitions of the declared one,
 // in their order.
 func memoryOf(of *Process, action func(string) int) *memoryTables {
-	base, declared := of.Product.Base(), of.of.Process()
-	t := &memoryTables{Parts: of.Product.Remembered(), Start: slices.Repeat([]int{-1}, base.States())}
+	base, declared := of.of.Model, of.of.Process()
+	t := &memoryTables{Parts: of.memory.Parts(), Start: slices.Repeat([]int{-1}, base.States())}
 	for s := range base.States() {
 		t.Declared = append(t.Declared, declared.StateName(s))
 	}
@@ -198,10 +197,10 @@ func memoryOf(of *Process, action func(string) int) *memoryTables {
 // addChoice adds the entries of a choice. It reports whether the same successor of the problem comes with
 // different memories.
 func (t *memoryTables) addChoice(x *Process, rows *cmdp.Rows, h, s, a, action int) (decides bool) {
-	base, from := x.Product.Base(), len(t.To)
+	base, from := x.of.Model, len(t.To)
 	of, e, choice := base.Rows(h), 0, -1
 	var prob []float64 // of the base
-	if rest := x.Product.Action(h, s, a); rest >= 0 {
+	if rest := x.memory.Action(h, s, a); rest >= 0 {
 		choice, _ = of.Choices(t.Of[s])
 		choice += rest
 		_, prob = of.Row(choice)

@@ -10,52 +10,76 @@ import (
 	"sync"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/monitor"
 )
 
-// A Process is what policies of a problem are for: its model, or that of the problem's product with
-// monitors, whose states also say what is remembered. It names states and actions in the user's words. It is
-// immutable and safe for concurrent use.
+// A Process is what policies of a problem are for: its model, or one whose states also say what is remembered of the
+// course of an episode. It names states and actions in the user's words. It is immutable and safe for concurrent use.
 type Process struct {
 	// Model is nil if a simulator is played.
 	Model *cmdp.Model
-	// Product is nil if nothing is remembered, and then says so itself.
-	Product *monitor.ProductModel
-	// Returns names the coordinates of the model's returns: those of the problem, then those that a product adds.
+	// Returns names the coordinates of the model's returns: those of the problem, then those that tell about the
+	// course.
 	Returns []string
 
-	of *Problem
+	of     *Problem
+	memory Memory
 	// pairs holds of each state of the problem its states in the product by what is remembered. Only policies that
 	// are read ask for it.
 	pairs func() []map[string]int32
 }
 
-// NewProcess returns the process of p. If product is not nil it is that of its product with monitors, whose
-// coordinates have the given names.
-func NewProcess(p *Problem, product *monitor.ProductModel, returns []string) *Process {
-	if p == nil {
-		panic("problem: no problem")
-	}
-	x := &Process{Model: p.Model, Product: product, Returns: p.Returns, of: p}
-	if product != nil {
-		x.Model, x.Returns = product.Model, returns
-		x.pairs = sync.OnceValue(x.index)
-	}
+// A Memory says what the states of a model remember of the course of an episode, for policy files. The model has the
+// transitions of that of the problem, in their order, for each of its states with each thing that may be remembered.
+type Memory interface {
+	// State returns the state of the problem that state s is about, and Memory what is remembered there, "" for
+	// nothing.
+	State(s int) int
+	Memory(s int) string
+	// Action returns the action of the problem that action a of state s at step h is, −1 where the problem rests.
+	Action(h, s, a int) int
+	// Restricted reports whether the model leaves out choices of the problem.
+	Restricted() bool
+	// Parts lists the things that are remembered, in the order of their values in Memory.
+	Parts() []MemoryPart
+}
+
+// A MemoryPart is one thing that is remembered, and what its values may be.
+type MemoryPart struct {
+	Name   string
+	Values []string
+}
+
+// noMemory is that of a model that is the problem's own.
+type noMemory struct{}
+
+func (noMemory) State(s int) int        { return s }
+func (noMemory) Memory(int) string      { return "" }
+func (noMemory) Action(_, _, a int) int { return a }
+func (noMemory) Restricted() bool       { return false }
+func (noMemory) Parts() []MemoryPart    { return nil }
+
+// Process returns the process of a problem in which nothing is remembered.
+func (p *Problem) Process() *Process {
+	return &Process{Model: p.Model, Returns: p.Returns, of: p, memory: noMemory{}}
+}
+
+// Remembering returns the process of a problem for a model whose states remember something, and whose coordinates
+// have the given names.
+func (p *Problem) Remembering(m *cmdp.Model, memory Memory, returns []string) *Process {
+	x := &Process{Model: m, Returns: returns, of: p, memory: memory}
+	x.pairs = sync.OnceValue(x.index)
 	return x
 }
 
-// Process returns the process of a problem in which nothing is remembered.
-func (p *Problem) Process() *Process { return NewProcess(p, nil, nil) }
-
-// index lists which states of the product are about which state of the problem.
+// index lists which states of the model are about which state of the problem.
 func (x *Process) index() []map[string]int32 {
-	pairs := make([]map[string]int32, x.Product.Base().States())
+	pairs := make([]map[string]int32, x.of.Model.States())
 	for s := range x.Model.States() {
-		of := x.Product.State(s)
+		of := x.memory.State(s)
 		if pairs[of] == nil {
 			pairs[of] = make(map[string]int32, 1)
 		}
-		pairs[of][x.Product.Memory(s)] = int32(s)
+		pairs[of][x.memory.Memory(s)] = int32(s)
 	}
 	return pairs
 }
@@ -75,17 +99,17 @@ func (x *Process) Shape() *cmdp.Shape {
 }
 
 // Declared returns the state of the problem that a state of the process is about.
-func (x *Process) Declared(s int) int { return x.Product.State(s) }
+func (x *Process) Declared(s int) int { return x.memory.State(s) }
 
 // Remembers reports whether policies remember anything.
-func (x *Process) Remembers() bool { return x.Product != nil }
+func (x *Process) Remembers() bool { return x.pairs != nil }
 
 // StateName returns the name of a state. Where something is remembered, that follows in parentheses.
 func (x *Process) StateName(s int) string { return remembering(x.place(s)) }
 
 // place returns the name of a state without what is remembered there, and that.
 func (x *Process) place(s int) (name, memory string) {
-	return x.of.StateName(x.Declared(s)), x.Product.Memory(s)
+	return x.of.StateName(x.Declared(s)), x.memory.Memory(s)
 }
 
 // remembering writes a state and what is remembered there.
@@ -102,7 +126,7 @@ const restAction = "rest"
 // ActionName returns the name of action a of state s at the 0-based step h, its number if actions have no
 // names. In a game it is the agent's.
 func (x *Process) ActionName(h, s, a int) string {
-	of := x.Product.Action(h, s, a)
+	of := x.memory.Action(h, s, a)
 	if of < 0 {
 		return restAction
 	}
@@ -123,7 +147,7 @@ func (x *Process) find(h, s int, action string) int {
 // IntervalsAt says where the intervals of action a of state s at the first step stand, as in "line 3" or "line 3 of
 // rows.yaml"; "" if they do not stand in a text.
 func (x *Process) IntervalsAt(s, a int) string {
-	of := x.Product.Action(0, s, a)
+	of := x.memory.Action(0, s, a)
 	if of < 0 {
 		return ""
 	}

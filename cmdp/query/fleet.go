@@ -82,7 +82,7 @@ func compileFleet(
 			returns = append(returns, stepped(p.Returns[i], h))
 		}
 	}
-	c.process = problem.NewProcess(p, nil, nil)
+	c.process = p.Process()
 	c.process.Returns = returns
 	u, err := unfoldFleet(p, opts, c)
 	return c, u, err

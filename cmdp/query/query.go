@@ -28,6 +28,8 @@ type Query struct {
 	// course of episodes, and the names of its states, actions and returns. Returns that tell about limits
 	// follow those of the problem.
 	*problem.Process
+	// Product is the model with what is remembered, nil if nothing is, and then says so itself.
+	Product *monitor.ProductModel
 	// Limits are what has to be kept, those of constraints in the order of the file, each with its lower bound
 	// before its upper one, then the sides by which the target is known.
 	Limits []*Limit
@@ -86,7 +88,8 @@ func (q *Query) At(ctx context.Context, thresholds []float64) (*Query, error) {
 // more of episodes than the model tells.
 type compiled struct {
 	process  *problem.Process
-	declared int // how many returns cost and target of the problem are about
+	product  *monitor.ProductModel // nil if nothing is remembered
+	declared int                   // how many returns cost and target of the problem are about
 	of       *problem.Problem
 	soft     bool
 	wanted   []wanted // before some of it was made soft
@@ -121,7 +124,8 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 	if err != nil {
 		return nil, p.Located(err)
 	}
-	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f, options: opts}
+	q := &Query{Problem: p, Process: c.process, Product: c.product, Limits: u.limits, Notes: c.notes, compiled: c,
+		family: f, options: opts}
 	nameApart(q.Limits, p)
 	err = c.numberLimits(p, q.Limits, opts.relaxed)
 	if err == nil {
@@ -191,7 +195,7 @@ func compile(_ context.Context, p *problem.Problem, opts CompileOptions, declare
 		return exact.NewPlanner(c.process.Model, opts.Workers)
 	})
 	if p.Model == nil || !p.Episodic() {
-		c.process = problem.NewProcess(p, nil, nil)
+		c.process = p.Process()
 		return c, u, nil
 	}
 	if sh := p.Model.Shape(); sh != nil && sh.Game() {
@@ -200,7 +204,7 @@ func compile(_ context.Context, p *problem.Problem, opts CompileOptions, declare
 	if err := u.build(c); err != nil {
 		return nil, nil, err
 	}
-	worst := c.process.Product.Losing
+	worst := c.product.Losing
 	if worst == nil {
 		return c, u, nil
 	}
@@ -322,24 +326,7 @@ func (q *Query) Remembering(product *monitor.ProductModel) (*Query, error) {
 		}
 		sets = append(sets, taken.Choices)
 	}
-	process, err := q.Process.Remembering(sets)
-	if err != nil {
-		return nil, err
-	}
-	of := *q
-	of.Process = process
-	return &of, nil
-}
-
-// reading returns the query whose process remembers what a policy file does.
-func (q *Query) reading(path string) (*Query, error) {
-	process, err := problem.PolicyProcess(path, q.Process)
-	if err != nil || process == q.Process {
-		return q, err
-	}
-	of := *q
-	of.Process = process
-	return &of, nil
+	return q.withLoops(sets)
 }
 
 // PlanRows returns the rows of a policy file for an answer of exact planning: of its policy or, where there is

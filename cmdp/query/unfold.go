@@ -95,7 +95,7 @@ func (u *unfolding) build(c *compiled) error {
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
 	}
-	c.process, c.notes = problem.NewProcess(p, product, returns), u.notes
+	c.process, c.product, c.notes = processOf(p, product, returns), product, u.notes
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package problem
+package query
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/monitor"
+	"cmdpsolve/cmdp/problem"
 )
 
 // A policy of totals may have to remember whether it is done with a loop. What tells that it is, some choices,
@@ -18,48 +19,70 @@ const loopTitle = "loop"
 
 const beforeLoop, afterLoop = "before ", "after "
 
-// Remembering returns the process whose states remember besides whether any of some choices was taken, numbered
-// as in its model, for each of several sets of choices. It is the process itself without any.
-func (x *Process) Remembering(sets [][]bool) (*Process, error) {
+// withLoops returns the query whose states remember besides whether any of some choices was taken, numbered as in its
+// model, for each of several sets of choices. It is the query itself without any.
+func (q *Query) withLoops(sets [][]bool) (*Query, error) {
 	if len(sets) == 0 {
-		return x, nil
+		return q, nil
 	}
 	var monitors []monitor.Monitor
 	for _, of := range sets {
-		text := x.choicesText(of)
+		text := choicesText(q.Process, of)
 		monitors = append(monitors, &monitor.ChoiceTaken{Title: loopTitle, Choices: of, Before: beforeLoop + text,
 			After: afterLoop + text})
 	}
 	var product *monitor.ProductModel
 	var err error
-	if x.Product == nil {
-		product, err = monitor.New(monitor.Spec{Model: x.Model, Monitors: monitors})
+	if q.Product == nil {
+		product, err = monitor.New(monitor.Spec{Model: q.Model, Monitors: monitors})
 	} else {
-		product, err = x.Product.With(monitors...)
+		product, err = q.Product.With(monitors...)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("problem: %w", err)
+		return nil, fmt.Errorf("query: %w", err)
 	}
-	return NewProcess(x.of, product, x.Returns), nil
+	of := *q
+	of.Product = product
+	of.Process = processOf(q.Problem, product, q.Returns)
+	return &of, nil
+}
+
+// processOf returns the process of a product with monitors, whose coordinates have the given names.
+func processOf(p *problem.Problem, product *monitor.ProductModel, returns []string) *problem.Process {
+	return p.Remembering(product.Model, memory{product}, returns)
+}
+
+// memory is that of a product for policy files.
+type memory struct{ *monitor.ProductModel }
+
+// Parts lists the monitors that remember anything.
+func (m memory) Parts() (parts []problem.MemoryPart) {
+	for _, r := range m.Remembered() {
+		parts = append(parts, problem.MemoryPart(r))
+	}
+	return parts
 }
 
 // choicesText lists choices.
-func (x *Process) choicesText(of []bool) string {
+func choicesText(x *problem.Process, of []bool) string {
 	var items []string
-	for s := range x.states() {
-		first, end := x.span(0, s)
-		for c := first; c < end; c++ {
-			if of[c] {
-				items = append(items, x.choiceText(s, c-first))
-			}
+	eachChoice(x, func(c int, text string) {
+		if of[c] {
+			items = append(items, text)
 		}
-	}
+	})
 	return strings.Join(items, ", ")
 }
 
-// choiceText names an action in a state.
-func (x *Process) choiceText(s, a int) string {
-	return quoted(x.ActionName(0, s, a)) + " in " + quoted(x.StateName(s))
+// eachChoice visits the choices with their texts.
+func eachChoice(x *problem.Process, visit func(c int, text string)) {
+	rows := x.Model.Rows(0)
+	for s := range x.Model.States() {
+		first, end := rows.Choices(s)
+		for c := first; c < end; c++ {
+			visit(c, quoted(x.ActionName(0, s, c-first))+" in "+quoted(x.StateName(s)))
+		}
+	}
 }
 
 // quoted returns a name, in quotes where it could be mistaken for more than a name.
@@ -70,44 +93,31 @@ func quoted(name string) string {
 	return name
 }
 
-// PolicyProcess returns the process that a policy file is for: of itself or, where rows remember whether loops
-// are done, the process that does. What is wrong with the file is left to [ReadMixture].
-func PolicyProcess(path string, of *Process) (*Process, error) {
-	if of == nil {
-		return nil, fmt.Errorf("problem: policy %s: no process that it is for", path)
+// reading returns the query that a policy file is for: q itself or, where rows remember whether loops are done, one
+// that remembers it. What is wrong with the file is left to [problem.ReadMixture].
+func (q *Query) reading(path string) (*Query, error) {
+	if m := q.Model; m == nil || m.Horizon() > 0 || m.Discount() < 1 || m.Average() {
+		return q, nil
 	}
-	if of.Model == nil || of.horizon() > 0 || of.Model.Discount() < 1 || of.Model.Average() {
-		return of, nil
-	}
-	var texts []string
-	err := scanPolicy(path, func(r policyLine) {
-		if text := r.cells[memoryCell]; len(texts) == 0 && text != "" {
-			texts = loopTexts(text)
-		}
-	}, func(int, int, string, ...any) {})
-	if err != nil || len(texts) == 0 {
-		return of, nil //nolint:nilerr // it is said when the file is read
+	texts := loopTexts(problem.PolicyMemory(path))
+	if len(texts) == 0 {
+		return q, nil
 	}
 	choices := make(map[string]int)
-	for s := range of.states() {
-		first, end := of.span(0, s)
-		for c := first; c < end; c++ {
-			choices[of.choiceText(s, c-first)] = c
-		}
-	}
+	eachChoice(q.Process, func(c int, text string) { choices[text] = c })
 	var sets [][]bool
 	for _, text := range texts {
-		set := make([]bool, of.Model.Choices())
+		set := make([]bool, q.Model.Choices())
 		for _, item := range splitQuoted(text, ", ") {
 			c, ok := choices[item]
 			if !ok {
-				return of, nil
+				return q, nil
 			}
 			set[c] = true
 		}
 		sets = append(sets, set)
 	}
-	return of.Remembering(sets)
+	return q.withLoops(sets)
 }
 
 // loopTexts returns what the loops of a memory say, the text after before or after, as far as they are the last
