@@ -222,7 +222,6 @@ func (b *Builder) valid(c *Transitions) bool {
 		!slices.ContainsFunc(c.Returns, func(r float64) bool { return !finite(r) })
 }
 
-// within reports whether all numbers are from 0 to most.
 func within(numbers []int32, most int) bool {
 	for _, n := range numbers {
 		if n < 0 || int(n) > most {

@@ -117,7 +117,6 @@ func (u *TermsDual) targetDiameter(target geometry.Compact) float64 {
 	return diameter(u.lower, u.upper)
 }
 
-// setDirection sets the direction to φ + ρϕ.
 func (u *TermsDual) setDirection() {
 	clear(u.dir)
 	if u.cost != nil {

@@ -53,7 +53,6 @@ type decision int32
 
 const unseen decision = -1
 
-// pureDecision is the decision for one action.
 func pureDecision(action int) decision { return decision(action) }
 
 // mixedDecision is the decision for the mixed strategy that starts at the given place.

@@ -173,7 +173,6 @@ func (s *rowSorter) at(h int) []int32 {
 	return rows
 }
 
-// kernel makes kernel h.
 func (s *rowSorter) kernel(h, states int, kernels []Kernel, spec *ModelSpec, names *Names) {
 	rows := s.at(h)
 	kernels[h] = s.rowTable.kernel(rows, states)

@@ -87,7 +87,6 @@ func (m *Model) Kernel(h int) *Kernel {
 	return m.Rows(h).table(m.states)
 }
 
-// table returns all rows.
 func (r *Rows) table(states int) *Kernel {
 	k := NewKernel()
 	for s := range states {
@@ -101,8 +100,6 @@ func (r *Rows) table(states int) *Kernel {
 	return &k
 }
 
-// choices returns how many choices are stored.
 func (r *Rows) choices() int { return r.kernel.Choices() }
 
-// transitions returns how many successors are stored.
 func (r *Rows) transitions() int { return len(r.kernel.Next) }

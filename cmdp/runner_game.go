@@ -45,7 +45,6 @@ func NewGameRunner(env Environment, learner Learner, opponent Opponent, seed uin
 	return r, nil
 }
 
-// play plays the next episode.
 func (r *Runner) play(p Policy) error {
 	g := r.game
 	if r.endless != nil {

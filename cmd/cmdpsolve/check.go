@@ -239,7 +239,6 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	return nil
 }
 
-// checkGame judges a game.
 func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 	begin := time.Now()
 	lower, upper, err := forced(ctx, p.Model)

@@ -89,7 +89,6 @@ func (c *compareCommand) checkOwn() error {
 	return c.playOptions.check()
 }
 
-// run compares on one problem.
 func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err := c.suite.unused(c.flags); err != nil {
 		return err
@@ -193,7 +192,6 @@ func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
 	return nil
 }
 
-// addSettings declares the settings of a comparison.
 func (c *compareCommand) addSettings(f *pflag.FlagSet) {
 	addSettings(f, &c.settings, "log", "expected")
 	f.Lookup("algorithms").DefValue = "" // the text says it

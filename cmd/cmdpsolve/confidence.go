@@ -69,7 +69,7 @@ func (c *planCommand) planConfident(ctx context.Context, p *loaded) error {
 	data := contest.Log{Path: o.log, Pool: o.pool, Support: true}
 	counts, size, err := data.Read(p.Problem.Process())
 	if err != nil {
-		return badLog(err)
+		return badFile("--log", err)
 	}
 	of, known, err := data.Intervals(p.Problem, counts, o.confidence)
 	if err != nil {

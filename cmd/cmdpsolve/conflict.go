@@ -53,7 +53,6 @@ func findConflict(ctx context.Context, p *loaded, opts exact.Options) ([]conflic
 	return out, nil
 }
 
-// conflictNotes says which limits are in conflict.
 func conflictNotes(c []conflictReport) report.Note {
 	if len(c) == 0 {
 		return nil

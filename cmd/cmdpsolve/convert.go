@@ -169,7 +169,6 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	return describe(in, out, nil, m), nil
 }
 
-// adapt makes of a model what the options say.
 func (o *convertOptions) adapt(s streams, in string, m *exchange.Model) error {
 	if d := m.Described; d != nil && d.Deadlocks() > 0 {
 		s.say("%s: %s: no command is enabled there", in, count(d.Deadlocks(), "deadlock"))

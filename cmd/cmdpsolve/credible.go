@@ -74,11 +74,9 @@ func (o *credibleOptions) check() error {
 
 // fitsLogged refuses what makes no sense for a plan from a log.
 func (c *planCommand) fitsLogged(p *loaded) error {
-	for name, given := range map[string]bool{"--second-opinion": c.secondOpinion,
-		"--opponent-policy": c.opponentPolicy != "", "--gap": c.gap != 0} {
-		if given {
-			return usage("%s is for models that are known: leave it or --log out", name)
-		}
+	if flag := firstGiven(option{"--second-opinion", c.secondOpinion},
+		option{"--opponent-policy", c.opponentPolicy != ""}, option{"--gap", c.gap != 0}); flag != "" {
+		return usage("%s is for models that are known: leave it or --log out", flag)
 	}
 	if p.Model.Shape() == nil {
 		return usage("log %s: a plan from a log is for episodes, and the problem has no horizon", c.credible.log)
@@ -86,16 +84,15 @@ func (c *planCommand) fitsLogged(p *loaded) error {
 	return p.onePlayer()
 }
 
-// badLog is what is wrong with a log. Errors of a file name it themselves.
-func badLog(err error) error {
+// badFile is what is wrong with the file of an option. Errors in a file name it themselves.
+func badFile(option string, err error) error {
 	var inFile problem.Errors
 	if errors.As(err, &inFile) {
 		return &exitError{exitUsage, inFile}
 	}
-	return usage("--log: %w", err)
+	return usage("%s: %w", option, err)
 }
 
-// planLogged plans from the log.
 func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	o := &c.credible
 	if err := c.fitsLogged(p); err != nil {
@@ -104,7 +101,7 @@ func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	data := contest.Log{Path: o.log, Pool: o.pool, Returns: o.returns == "unknown", Support: o.support == "auto"}
 	counts, size, err := data.Read(p.Process)
 	if err != nil {
-		return badLog(err)
+		return badFile("--log", err)
 	}
 	begin := time.Now()
 	plan, err := data.Plan(ctx, p.Query, counts, o.level, o.models, o.seed)
@@ -218,7 +215,6 @@ func (c *planCommand) credibleReport(p *loaded, plan *baseline.Credible, size pr
 	return d
 }
 
-// report declares the plan.
 func (d *loggedReport) report(p *loaded) *report.Report {
 	r := &d.Credible
 	from := fmt.Sprintf("planned from %s of %s", count(d.Log.Transitions, "transition"), d.Log.File)

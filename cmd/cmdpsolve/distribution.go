@@ -178,7 +178,6 @@ func (r *distributionReport) bars(name string) *report.Table {
 	return t
 }
 
-// distributionFigure draws the histograms.
 func distributionFigure(title string, d distributions) *chart.Figure {
 	f := &chart.Figure{Title: title + ": returns of single episodes",
 		Notes: []string{"Of many values the first and the last bar hold those beyond them too."}}

@@ -67,7 +67,6 @@ func returnOf(p *loaded, constraint int) int {
 	return -1
 }
 
-// planFleet plans for many agents.
 func (e *explorer) planFleet(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.solver(shown(p.Sense(), progress))
 	opts.NoNearest = true

@@ -60,7 +60,6 @@ type aboutReturn struct {
 // quick is up to how many transitions of all steps a plan is ready at every touch.
 const quick = 20_000_000
 
-// describe describes the problem.
 func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	m := e.Members()[0].Model
 	states, _, _ := e.Size()

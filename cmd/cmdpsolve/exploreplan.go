@@ -169,7 +169,6 @@ type planStep struct {
 	Objective  report.Number `json:"objective"`
 }
 
-// plan plans.
 func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (any, error) {
 	begin := time.Now()
 	q, p, err := e.read(ctx, text)
@@ -228,7 +227,6 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 	return a, err
 }
 
-// planOne plans for one player.
 func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.solver(shown(p.Sense(), progress))
 	opts.Budget = e.options.budget
@@ -438,7 +436,6 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	return c, nil
 }
 
-// solver returns the options of the solver.
 func (o *planOptions) solver(progress func(int, float64, float64)) exact.Options {
 	return exact.Options{Gap: o.gap, JoinGap: o.joinGap, Iterations: o.iterations, Workers: o.parallel,
 		Progress: progress}

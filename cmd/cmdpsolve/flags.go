@@ -42,6 +42,22 @@ func (n *wholeNumber) Set(text string) error {
 	return nil
 }
 
+// An option is one of the command line, and whether it was given.
+type option struct {
+	name  string
+	given bool
+}
+
+// firstGiven names the first option that was given, "" if none was.
+func firstGiven(options ...option) string {
+	for _, o := range options {
+		if o.given {
+			return o.name
+		}
+	}
+	return ""
+}
+
 // addEpisodes declares --episodes. Its default is the present value of to.
 func addEpisodes(flags *pflag.FlagSet, to *int, what string) {
 	flags.Var((*wholeNumber)(to), "episodes", what)

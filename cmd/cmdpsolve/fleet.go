@@ -51,22 +51,16 @@ func (p *loaded) fleetSize() string {
 		strings.Join(f.Returns, ", "))
 }
 
-// planFleet plans for many agents.
 func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
-	var opinion *exact.Opinion
-	if c.secondOpinion {
-		var err error
-		opinion, err = askGLPK(ctx, p)
-		if err != nil {
-			return err
-		}
+	opinion, err := c.askGLPK(ctx, p)
+	if err != nil {
+		return err
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	opts.NoNearest = true
 	begin := time.Now()
 	var plan *fleet.Plan
 	var safe *fleet.Safe
-	var err error
 	if c.safety > 0 {
 		safe, err = p.SolveFleetSafely(ctx, c.safety, safetySeed, opts)
 	} else {
@@ -141,16 +135,11 @@ func (o *showOptions) shownTypes(ctx context.Context, p *loaded,
 
 // checkFleet refuses what is for one agent.
 func (c *planCommand) checkFleet(p *loaded) error {
-	for _, of := range []struct {
-		flag  string
-		given bool
-	}{{"--deterministic", c.deterministic}, {"--log", c.credible.log != ""},
-		{"--opponent-policy", c.opponentPolicy != ""}} {
-		if of.given {
-			return p.oneAgent(of.flag)
-		}
-	}
+	flag := firstGiven(option{"--deterministic", c.deterministic}, option{"--log", c.credible.log != ""},
+		option{"--opponent-policy", c.opponentPolicy != ""})
 	switch {
+	case flag != "":
+		return p.oneAgent(flag)
 	case c.distribution:
 		return usage("--distribution: %s: a fleet is played to see how its returns vary: give simulate --distribution",
 			p.name)

@@ -193,7 +193,6 @@ func (d *planReport) stepTable(p *loaded, first, end int) *report.Table {
 	return t
 }
 
-// limitsAt writes the limits on a return at a step.
 func limitsAt(p *loaded, name string, step int) string {
 	text := ""
 	if l := limitAt(p, name, step, true); l != nil {

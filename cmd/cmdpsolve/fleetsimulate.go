@@ -37,7 +37,6 @@ func (o *fleetOptions) addFlags(f *pflag.FlagSet) {
 		"of a fleet: episodes that are played at a time (default: one for each processor); results do not depend on it")
 }
 
-// addSafety declares --safety.
 func addSafety(f *pflag.FlagSet, to *float64) {
 	f.Float64Var(to, "safety", 0,
 		"of a fleet: tighten the limits so that each of them holds with this `PROBABILITY` in an episode")
@@ -64,31 +63,18 @@ func (o *fleetOptions) check() error {
 
 // controls names the first option that is for fleets with a horizon, "" if none is given.
 func (o *fleetOptions) controls() string {
-	switch {
-	case o.safety > 0:
-		return "--safety"
-	case o.replan > 0:
-		return "--replan"
-	case o.dispatch:
-		return "--dispatch"
-	case o.whittle:
-		return "--whittle"
-	}
-	return ""
+	return firstGiven(option{"--safety", o.safety > 0}, option{"--replan", o.replan > 0},
+		option{"--dispatch", o.dispatch}, option{"--whittle", o.whittle})
 }
 
 // onlyFleet refuses options that are for fleets.
 func (o *fleetOptions) onlyFleet(p *loaded) error {
-	for _, of := range []struct {
-		flag  string
-		given bool
-	}{{"--replan", o.replan > 0}, {"--dispatch", o.dispatch}, {"--whittle", o.whittle}, {"--safety", o.safety > 0},
-		{"--parallel", o.parallel > 0}} {
-		if of.given {
-			return usage("%s: %s is no fleet", of.flag, p.name)
-		}
+	flag := firstGiven(option{"--replan", o.replan > 0}, option{"--dispatch", o.dispatch},
+		option{"--whittle", o.whittle}, option{"--safety", o.safety > 0}, option{"--parallel", o.parallel > 0})
+	if flag == "" {
+		return nil
 	}
-	return nil
+	return usage("%s: %s is no fleet", flag, p.name)
 }
 
 // safetySeed is that of the episodes by which plan finds margins where use cannot be counted.

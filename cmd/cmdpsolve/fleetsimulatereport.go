@@ -220,7 +220,6 @@ func (s *safetyReport) notes() report.Note {
 	return report.Note{note}
 }
 
-// report declares what simulate found.
 func (rep *fleetSimulation) report(p *loaded) *report.Report {
 	heading := p.heading(fmt.Sprintf("%s, seed %d, %.3g s", count(rep.Episodes, "episode"), rep.Seed, rep.Seconds))
 	sections := []report.Section{heading}
@@ -328,7 +327,6 @@ func (rep *fleetSimulation) returnsTable(p *loaded) *report.Table {
 	return t
 }
 
-// percentOf writes part of a whole.
 func percentOf(part, whole float64) string {
 	if !(math.Abs(whole) > 1e-6*(1+math.Abs(part))) { // rounding, or no number
 		return ""

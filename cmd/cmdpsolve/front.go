@@ -96,7 +96,6 @@ func (o objective) wanted() query.Objective {
 	return query.Objective{Return: o.name, Maximize: o.sign > 0}
 }
 
-// parseOver reads the list of --over.
 func parseOver(p *loaded, list string) ([]objective, error) {
 	var out []objective
 	returns := p.declared()

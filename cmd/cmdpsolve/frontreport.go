@@ -158,7 +158,6 @@ func (rep *frontReport) wanted(p *loaded) string {
 	return text
 }
 
-// pointTable lists all points.
 func (rep *frontReport) pointTable() *report.Table {
 	t := report.NewTable(rep.shown...)
 	for _, o := range rep.over {

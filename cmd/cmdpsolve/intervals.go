@@ -22,7 +22,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addInterval declares --interval.
 func (o *memoryOptions) addInterval(f *pflag.FlagSet) {
 	f.Float64Var(&o.interval, "interval", 0,
 		"take every probability for known up to this `WIDTH` on each side only; see cmdpsolve help intervals")
@@ -224,7 +223,6 @@ type worstReport struct {
 	Returns named  `json:"returns" csv:"return"`
 }
 
-// planRobust plans for a problem with intervals.
 func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenceReport) error {
 	if err := c.fitsRobust(p); err != nil {
 		return err
@@ -259,17 +257,9 @@ func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenc
 
 // fitsRobust refuses what makes no sense over a set of models.
 func (c *planCommand) fitsRobust(p *loaded) error {
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{
-		{"--second-opinion", c.secondOpinion},
-		{"--distribution", c.distribution},
-		{"--opponent-policy", c.opponentPolicy != ""},
-	} {
-		if flag.given {
-			return p.exactly(flag.name)
-		}
+	if flag := firstGiven(option{"--second-opinion", c.secondOpinion}, option{"--distribution", c.distribution},
+		option{"--opponent-policy", c.opponentPolicy != ""}); flag != "" {
+		return p.exactly(flag)
 	}
 	if len(p.Of(query.WorstEpisodes)) > 0 {
 		return usage("%s: limits on the mean of the worst episodes (cvar) and intervals of probabilities: "+
@@ -394,7 +384,6 @@ func (d *robustReport) addLimits(p *loaded, r *robust.Result) {
 	}
 }
 
-// report declares the plan.
 func (d *robustReport) report(p *loaded) *report.Report {
 	heading := []string{d.Uncertainty.String()}
 	if d.Confidence != nil {

@@ -59,7 +59,6 @@ func meanOf(runs []*learned) (m learned, half map[string]report.Number) {
 	return m, half
 }
 
-// averageHistory averages the records that all runs have.
 func averageHistory(runs []*runReport) []recordReport {
 	out := []recordReport{}
 	for i, rec := range runs[0].History {

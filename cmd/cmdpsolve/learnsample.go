@@ -42,7 +42,6 @@ func (o *sampleOptions) addFlags(f *pflag.FlagSet) {
 			"that are as bad as can be (the span of their relative values)")
 }
 
-// asked reports whether learn samples.
 func (o *sampleOptions) asked(f *pflag.FlagSet) bool {
 	return f.Changed("sample") || f.Changed("accuracy")
 }
@@ -143,7 +142,6 @@ func (c *learnCommand) checkPlan() (err error) {
 	return c.sample.check(c.flags)
 }
 
-// planSamples plans for a simulator.
 func (c *learnCommand) planSamples(ctx context.Context, name string) error {
 	c.simulator.samples = true
 	p, err := c.simulator.load(ctx, name, c.streams, true, c.open)
@@ -157,7 +155,6 @@ func (c *learnCommand) planSamples(ctx context.Context, name string) error {
 	return c.runSampled(ctx, p)
 }
 
-// runSampled plans from samples.
 func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
 	cfg, env, err := c.sampled(p)
 	if err != nil {
@@ -338,7 +335,6 @@ func (c *learnCommand) concludeSampled(ctx context.Context, p *loaded, plan *bas
 	return failed(writeErr)
 }
 
-// report declares what was planned.
 func (d *sampledReport) report(p *loaded) *report.Report {
 	how := "relaxed limits"
 	if d.Sample.Strict {

@@ -323,13 +323,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 
 // planBest plans for one player who knows the model and may draw.
 func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
-	var opinion *exact.Opinion
-	var err error
-	if c.secondOpinion {
-		opinion, err = askGLPK(ctx, p)
-		if err != nil {
-			return err
-		}
+	opinion, err := c.askGLPK(ctx, p)
+	if err != nil {
+		return err
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	opts.NoNearest, opts.Budget = p.Horizon() == 0, c.budget

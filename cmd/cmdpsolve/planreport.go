@@ -37,7 +37,6 @@ type planLimits struct {
 	Constraints []limitReport   `json:"constraints" csv:""`
 }
 
-// add adds a limit.
 func (d *planLimits) add(c limitReport) {
 	d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
 }
@@ -150,7 +149,6 @@ type planCertificate struct {
 	cut       bool // holds for what is allowed and possible, not for all that is allowed
 }
 
-// report declares what plan found.
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	sections := []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
@@ -296,7 +294,6 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 	return t
 }
 
-// limits lists the constraints.
 func (d *planReport) limits(p *loaded) *report.Table {
 	if p.isFleet() {
 		return d.table(d.fleetLimits(p))
@@ -495,7 +492,6 @@ func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
 		report.Short(r.Gap)))
 }
 
-// vectorText writes returns by name.
 func vectorText(p *loaded, v named) string {
 	var parts []string
 	sides := p.Scale()

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/robust"
 )
@@ -27,10 +25,8 @@ type policyBounds struct {
 // readPolicyBounds reads a policy, and computes what its returns can be.
 func readPolicyBounds(ctx context.Context, p *loaded, file string) (*loaded, *policyBounds, error) {
 	q, policies, err := p.ReadPolicy(ctx, file)
-	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
-		return p, nil, &exitError{exitUsage, errs}
-	} else if err != nil {
-		return p, nil, usage("--policy: %w", err)
+	if err != nil {
+		return p, nil, badFile("--policy", err)
 	}
 	p = p.as(q)
 	b, err := evaluatePolicies(ctx, p, policies)

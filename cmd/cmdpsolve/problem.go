@@ -255,7 +255,6 @@ func (p *loaded) wantedLimits() []string {
 	return out
 }
 
-// alwaysNames lists the limits of every episode.
 func (p *loaded) alwaysNames() []string {
 	var names []string
 	for _, l := range p.Of(query.EveryEpisode) {

@@ -99,7 +99,6 @@ type planProgress struct {
 	points int // of a trade-off curve so far
 }
 
-// show shows a state of the solver.
 func (p *planProgress) show(_ int, bound, objective float64) {
 	p.total++
 	p.statusLine.show(func(time.Duration) string {

@@ -86,7 +86,6 @@ func (s streams) say(format string, args ...any) {
 	}
 }
 
-// addFormat declares --format.
 func addFormat(flags *pflag.FlagSet) *report.Format {
 	f := report.Terminal
 	flags.Var(&f, "format", report.FormatNames())

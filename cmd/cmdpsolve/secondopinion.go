@@ -35,9 +35,12 @@ func glpkBuilt(option string) error {
 	return nil
 }
 
-// askGLPK asks GLPK. It is asked before the problem is planned, because it refuses
+// askGLPK asks GLPK, if that is asked for: before the problem is planned, because it refuses
 // problems that plan can solve.
-func askGLPK(ctx context.Context, p *loaded) (*exact.Opinion, error) {
+func (c *planCommand) askGLPK(ctx context.Context, p *loaded) (*exact.Opinion, error) {
+	if !c.secondOpinion {
+		return nil, nil
+	}
 	o, err := p.Query.SecondOpinion(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):

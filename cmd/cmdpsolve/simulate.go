@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/cobra"
@@ -141,10 +139,8 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 			}
 		}
 	}
-	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
-		return &exitError{exitUsage, errs}
-	} else if err != nil {
-		return usage("--policy: %w", err)
+	if err != nil {
+		return badFile("--policy", err)
 	}
 	p = p.as(q)
 	rep, err := c.play(ctx, p, policies)
@@ -161,7 +157,6 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// play plays the episodes.
 func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.Drawn) (*simulateReport, error) {
 	begin := time.Now()
 	sim := query.NewSimulation(p.Query, policies, c.seed, c.steps)

@@ -120,7 +120,6 @@ func largestReturn(p *loaded) float64 {
 	return most
 }
 
-// report declares what simulate found.
 func (rep *simulateReport) report(p *loaded) *report.Report {
 	sections := []report.Section{
 		p.heading(fmt.Sprintf("%s, seed %d, %.3g s", count(rep.Episodes, "episode"), rep.Seed, rep.Seconds)),

@@ -239,7 +239,6 @@ func plotName(path string, folder *contest.Folder, e *event) string {
 	return strings.TrimSuffix(path, ending) + "-" + folder.Name(e.Contest) + strings.ToLower(ending)
 }
 
-// plotSuite draws one figure for each problem.
 func plotSuite(path string, folder *contest.Folder, events []*event, reports []*compareReport) error {
 	for i, rep := range reports {
 		if rep.played() == 0 {

@@ -68,7 +68,6 @@ func newFHA(c Config) (cmdp.Learner, error) {
 	return l, nil
 }
 
-// intervalShape is the shape of so many steps.
 func intervalShape(step *cmdp.Shape, steps int) (*cmdp.Shape, error) {
 	lower, upper := step.StepReturns(0)
 	return cmdp.NewShape(cmdp.ShapeSpec{Horizon: steps, Dim: step.Dim(), Start: step.StartStates(),

@@ -116,7 +116,6 @@ func (sw *sweep) Least(number int, dir []float64) []float64 {
 	return c.value
 }
 
-// column returns the column of a number.
 func (sw *sweep) column(number int) *column {
 	for number >= len(sw.columns) {
 		sw.columns = append(sw.columns, sw.newColumn())

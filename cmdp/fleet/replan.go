@@ -45,7 +45,6 @@ func NewReplanner(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan, eve
 	return &Replanner{f: f, rows: rows, every: every, paced: paced, groups: f.byType(), first: first}, nil
 }
 
-// byType returns a group for each type.
 func (f *Fleet) byType() []agentGroup {
 	groups := make([]agentGroup, len(f.Types))
 	for k, t := range f.Types {

@@ -75,7 +75,6 @@ func atWork(name string, parameters, defaults []parameter, goal, active string, 
 	}
 }
 
-// machine returns the model of one machine.
 func (m *Machines) machine(name string, wears float64) (*problem.Problem, error) {
 	as := assemble(cmdp.ModelSpec{Horizon: m.Horizon, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}},
 		m.Wear+1)

@@ -139,7 +139,6 @@ func (a *asked) examine(f *property.Formula, formulas int) error {
 	return nil
 }
 
-// text writes the problem file.
 func (a *asked) text(model string, constants map[string]string, name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

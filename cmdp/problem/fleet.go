@@ -110,7 +110,6 @@ func (h *header) checkShared(root *node) {
 // timeKeys say over which time returns are summed.
 var timeKeys = []string{"horizon", "discount", "criterion"}
 
-// readMembers reads the types of agents.
 func (h *header) readMembers(n *node, at *path, files fs.FS) {
 	if !h.list(n, at) {
 		return

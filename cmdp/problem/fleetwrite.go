@@ -46,7 +46,6 @@ func writeFleet(w io.Writer, p *Problem) error {
 	return nil
 }
 
-// fleetMember writes a type of agents.
 func (f *writer) fleetMember(m *Member) error {
 	switch {
 	case m.Agent == nil:

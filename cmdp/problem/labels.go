@@ -103,7 +103,6 @@ func (f *stateFinder) in(set *StateSet) ([]bool, error) {
 	return in, nil
 }
 
-// add adds the states of a set to in.
 func (f *stateFinder) add(in []bool, set *StateSet) error {
 	switch {
 	case set.Not != nil:
@@ -133,7 +132,6 @@ func (f *stateFinder) add(in []bool, set *StateSet) error {
 	return errs.orNil()
 }
 
-// addCommon adds the states that are in all of the sets.
 func (f *stateFinder) addCommon(in []bool, sets []*StateSet) error {
 	if len(sets) == 0 {
 		return errors.New("problem: the list is empty: want at least one set")

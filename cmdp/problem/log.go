@@ -227,7 +227,6 @@ func (r *logReader) end() {
 	}
 }
 
-// countRow takes a row of counts.
 func (r *logReader) countRow(cells map[string]string) {
 	n, err := strconv.ParseUint(cells["count"], 10, 31)
 	if err != nil {

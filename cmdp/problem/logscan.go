@@ -13,7 +13,6 @@ import (
 	"strings"
 )
 
-// scan reads the rows of the file.
 func (r *logReader) scan() error {
 	f, err := os.Open(r.path)
 	if err != nil {

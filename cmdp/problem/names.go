@@ -29,7 +29,6 @@ func (p *Problem) ActionName(h, s, a int) string {
 	return p.Actions[min(h, len(p.Actions)-1)][first+a*p.columns(h, s)]
 }
 
-// numbered returns the number of each name.
 func numbered(names []string) map[string]int {
 	of := make(map[string]int, len(names))
 	for i, name := range names {

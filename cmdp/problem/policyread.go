@@ -169,7 +169,6 @@ var readColumns = append(slices.Concat(policyColumns, componentColumns), memoryC
 
 const stepCell, componentCell, weightCell, memoryCell = 0, 4, 5, 6
 
-// missingColumns returns the columns that are missing.
 func missingColumns(has func(i int) bool) []string {
 	var out []string
 	for i, name := range readColumns {
@@ -294,7 +293,6 @@ func scanCSV(data []byte, each func(policyLine), bad complain) {
 	}
 }
 
-// policyPlaces finds the columns.
 func policyPlaces(place *[7]int, header []string, bad complain) bool {
 	ok, want := true, strings.Join(policyColumns, ", ")
 	for at, name := range header {

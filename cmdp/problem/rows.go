@@ -79,7 +79,6 @@ func (r *rowReader) size(times float64) cmdp.Size {
 	return size
 }
 
-// row reads the row at node n.
 func (r *rowReader) row(n *node, at *path) {
 	before := r.faults
 	if !r.mapping(n, at, rowKeys) && n.kind != mapNode {

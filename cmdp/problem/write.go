@@ -106,7 +106,6 @@ func (f *writer) checkOpponent() error {
 	return f.p.checkOpponent()
 }
 
-// checkWanted looks at goal, constraints and target.
 func (f *writer) checkWanted() error {
 	p := f.p
 	if p.Goal != (Goal{}) {
@@ -221,10 +220,8 @@ func (f *writer) header() {
 	}
 }
 
-// line writes a key with its value.
 func (f *writer) line(key string, value []byte) { fmt.Fprintf(f.out, "%s: %s\n", key, value) }
 
-// wanted writes goal, constraints and target.
 func (f *writer) wanted() {
 	p := f.p
 	if p.Goal != (Goal{}) {

@@ -222,7 +222,6 @@ func (q *Query) Visits(ctx context.Context, policy *exact.Policy) ([][]float64, 
 	return visits, nil
 }
 
-// reachedStates reports which states a stationary policy reaches.
 func reachedStates(m *cmdp.Model, policy *exact.Policy) []bool {
 	rows, reached := m.Rows(0), make([]bool, m.States())
 	var next []int32

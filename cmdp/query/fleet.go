@@ -28,7 +28,6 @@ type Fleet struct {
 // stepped names what a return is at a step, counted from 0.
 func stepped(name string, h int) string { return fmt.Sprintf("%s at step %d", name, h+1) }
 
-// compileFleet compiles a problem of many agents.
 func compileFleet(
 	ctx context.Context, p *problem.Problem, opts CompileOptions, declared int,
 ) (*compiled, *unfolding, error) {

@@ -63,7 +63,6 @@ func (m memory) Parts() (parts []problem.MemoryPart) {
 	return parts
 }
 
-// choicesText lists choices.
 func choicesText(x *problem.Process, of []bool) string {
 	var items []string
 	eachChoice(x, func(c int, text string) {

@@ -249,7 +249,6 @@ func (b *taskBuilder) addLimit(l *Limit, row cmdp.Constraint) {
 	b.task.Constraints = append(b.task.Constraints, row)
 }
 
-// goal returns the goal as a cost.
 func (b *taskBuilder) goal(box *geometry.Box) (cost.Cost, error) {
 	g := b.problem.Goal
 	kind, err := g.Kind()

@@ -65,7 +65,6 @@ func unfold(p *problem.Problem, opts CompileOptions, known *compiled, soft bool)
 	return u, u.constrain()
 }
 
-// build builds the product.
 func (u *unfolding) build(c *compiled) error {
 	p := u.p
 	if err := u.addBudgets(); err != nil {

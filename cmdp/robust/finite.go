@@ -205,7 +205,6 @@ func (f *finite) improve(
 	return exact.NewPolicy(rules), nil
 }
 
-// allZero reports whether all numbers are 0.
 func allZero(x []float64) bool {
 	for _, y := range x {
 		if y != 0 {

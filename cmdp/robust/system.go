@@ -99,7 +99,6 @@ func (s *Set) eachSuccessor(c int, visit func(to int32, lower, upper float64)) {
 	}
 }
 
-// findEntrances finds the entrances of all states.
 func (y *system) findEntrances(takes [][]taken) {
 	y.enter = make([]int, y.set.m.States()+1)
 	for _, ts := range takes {
@@ -243,7 +242,6 @@ func (s *Set) within(state, choice int) int {
 	return choice - first
 }
 
-// all marks all states of the system.
 func (y *system) all() []bool {
 	in := make([]bool, len(y.states))
 	for n := range in {

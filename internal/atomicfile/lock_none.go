@@ -7,5 +7,4 @@ import (
 	"os"
 )
 
-// tryLock says that there are no locks.
 func tryLock(*os.File) error { return errors.ErrUnsupported }

@@ -259,7 +259,6 @@ func (f *writer) stateRewards(w *bufio.Writer, r *exchange.Reward) {
 	}
 }
 
-// count returns how many values are not 0.
 func count(values []float64) int {
 	n := 0
 	for _, x := range values {

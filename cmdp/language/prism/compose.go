@@ -70,7 +70,6 @@ func (b *builder) composed() *part {
 	return all
 }
 
-// part returns a module as a part.
 func (in *module) part() *part {
 	p := newPart()
 	for _, action := range in.order {

@@ -81,7 +81,6 @@ func (p *parser) name(what string) token {
 	return p.next()
 }
 
-// quotedName takes a name in quotes.
 func (p *parser) quotedName(what string) token {
 	t := p.peek()
 	if t.kind != quoted {

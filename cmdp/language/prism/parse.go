@@ -87,7 +87,6 @@ var modelKinds = map[string]string{
 	"idtmc":      "intervals of probabilities (idtmc) are not supported",
 }
 
-// parse parses the text of a file.
 func parse(text string) *source {
 	p, s := &parser{tokens: lex(text)}, new(source)
 	for p.peek().kind != endOfFile {
