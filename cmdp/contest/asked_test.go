@@ -89,7 +89,8 @@ func playables(t *testing.T) map[string]*playable {
 			refused: map[string]string{"log": "one player", "planner": "want hoeffding",
 				"rho": "only the double dual update"}},
 		"simulator": {problem: simulated, refused: model, change: func(s *Settings) { s.Returns = "unknown" },
-			opts: PrepareOptions{Unmeasured: true, Simulator: func() (cmdp.Environment, error) { return rooms.Model, nil }}},
+			opts: PrepareOptions{Unmeasured: true,
+				Simulator: func() (cmdp.Environment, error) { return rooms.Model, nil }}},
 	}
 }
 
@@ -137,7 +138,9 @@ func TestAskedOfProblems(t *testing.T) {
 			}
 		}
 		for _, episodes := range []int{1, 2} {
-			c, err := p.contest(t, func(s *Settings, _ *PrepareOptions) { s.Episodes, s.Steps = episodes, min(s.Steps, episodes) })
+			c, err := p.contest(t, func(s *Settings, _ *PrepareOptions) {
+				s.Episodes, s.Steps = episodes, min(s.Steps, episodes)
+			})
 			if err != nil {
 				t.Fatalf("%s, %d episodes: %v", kind, episodes, err)
 			}
@@ -353,7 +356,8 @@ func TestKnowledgeThatIsNotThere(t *testing.T) {
 					t.Errorf("%s: %s, told what there is %v: %q", name, e.Name, auto, e.Refused)
 				}
 			}
-			if found := c.cfg.Knowledge.Null != nil; found != (auto && p.goal == never) { // to rest costs 1.5 for certain
+			// To rest costs 1.5 for certain.
+			if found := c.cfg.Knowledge.Null != nil; found != (auto && p.goal == never) {
 				t.Errorf("%s: a null policy was found: %v", name, found)
 			}
 		}
@@ -369,7 +373,9 @@ func TestKnowledgeThatIsNotThere(t *testing.T) {
 func TestMoreEpisodes(t *testing.T) {
 	p := playables(t)["episodes"]
 	contest := func(s Settings) *Contest {
-		c, err := p.contest(t, func(of *Settings, o *PrepareOptions) { *of, o.Unmeasured, o.Records = s, true, []int{5} })
+		c, err := p.contest(t, func(of *Settings, o *PrepareOptions) {
+			*of, o.Unmeasured, o.Records = s, true, []int{5}
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -306,8 +306,8 @@ func (m *master) addCut(c cut) error {
 	return m.addRow()
 }
 
-// flatSlope is up to which share of what a curved cost varies by a tangent counts as level along a ray: where the cost is
-// least there, its slope is nothing but rounding, along which a program would have no bound.
+// flatSlope is up to which share of what a curved cost varies by a tangent counts as level along a ray: where the cost
+// is least there, its slope is nothing but rounding, along which a program would have no bound.
 const flatSlope = 1e-13
 
 // cutEntry returns the value of a tangent at a column, as τ counts, or what a ray adds.

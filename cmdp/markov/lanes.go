@@ -50,8 +50,8 @@ func (x *Lanes) set(in [NumLanes]bool, y Lanes) {
 func Backup(directions []Lanes, returns []float64, values []Lanes, next []int32, prob []float64, s, lo, hi int32,
 	base *Lanes) (sum, size Lanes, out float64) {
 	if vectors && len(next) > 0 {
-		out = backupVector(&directions[0], &returns[0], len(returns), &values[0], &next[0], &prob[0], len(next), s, lo, hi,
-			base, &sum, &size)
+		out = backupVector(&directions[0], &returns[0], len(returns), &values[0], &next[0], &prob[0], len(next),
+			s, lo, hi, base, &sum, &size)
 		return sum, size, out
 	}
 	for j, r := range returns {
