@@ -484,13 +484,14 @@ func (s *columnGeneration) perturbMultipliers(mu, nu []float64, gains [][]float6
 	all := s.master.withLoops(gains)
 	for raise := leastPerturbation; raise < mostPerturbation; raise *= 10 {
 		before := s.bound.proof
+		atMu, atNu, ok := mu, nu, false
 		if !s.affine || !s.complete {
-			if raisedMu, raisedNu, ok := all.raised(raise); ok {
-				mu, nu = raisedMu, raisedNu
-				phi, _ = s.master.phi(mu)
-			}
+			atMu, atNu, ok = all.raised(raise)
 		}
-		added, err = s.priceMultipliers(mu, s.master.perturbed(phi, nu, gains, raise))
+		if !ok {
+			atMu, atNu = mu, s.master.perturbed(phi, nu, gains, raise)
+		}
+		added, err = s.priceMultipliers(atMu, atNu)
 		if added || err != nil || s.bound.proof != before {
 			return added, err
 		}

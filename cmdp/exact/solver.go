@@ -205,16 +205,23 @@ func (s *solver) reportEarly() {
 // anything else would be a gain or a price without end, and tangents are not known that exactly.
 func (p *Proof) direction() (theta []float64, conjugate float64) {
 	theta, size := make([]float64, len(p.Psi)), make([]float64, len(p.Psi))
+	add := func(w float64, slope []float64) {
+		for i, x := range slope {
+			size[i] += w * math.Abs(x)
+		}
+	}
 	for i, w := range p.Weights {
 		floats.AddScaled(theta, w, p.Subgradients[i])
-		for j, x := range p.Subgradients[i] {
-			size[j] += w * math.Abs(x)
-		}
+		add(w, p.Subgradients[i])
 		conjugate += w * (floats.Dot(p.Subgradients[i], p.Points[i]) - p.Values[i])
 	}
+	for k, y := range p.Prices {
+		add(y, p.Rows[k].Normal)
+	}
 	floats.AddScaled(theta, 1, p.Psi)
+	rounding := float64(len(p.Weights)+len(p.Prices)+1) * roundoff
 	for i, x := range theta {
-		if math.Abs(x) <= 2*roundoff*(size[i]+math.Abs(p.Psi[i])) {
+		if math.Abs(x) <= rounding*size[i] {
 			theta[i] = 0
 		}
 	}
