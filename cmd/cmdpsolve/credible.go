@@ -243,7 +243,7 @@ func (d *loggedReport) report(p *loaded) *report.Report {
 	return &report.Report{Data: d, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s: the limits hold in %s of %s", d.Status, percent(r.Share), count(r.Models, "model")),
 			fmt.Sprintf("%s, %.3g s", from, d.Seconds)),
-		values, limits, d.unsure(), d.notes(),
+		values, limits, d.unsure(), d.notes(len(p.Limits) > 0),
 	}}
 }
 
@@ -267,11 +267,14 @@ func (d *loggedReport) unsure() *report.Table {
 	return t
 }
 
-// notes says what the numbers mean.
-func (d *loggedReport) notes() report.Note {
+// notes says what the numbers mean. limited tells whether the problem has limits, of which none may be broken if there
+// are no margins.
+func (d *loggedReport) notes(limited bool) report.Note {
 	r := &d.Credible
 	var notes report.Note
 	switch {
+	case len(r.Margins.Values) == 0 && limited:
+		notes = append(notes, "Returns cannot break the limits: the policy is the best of the mean model.")
 	case len(r.Margins.Values) == 0:
 		notes = append(notes, "There are no limits to keep: the policy is the best of the mean model.")
 	case r.Promised:
