@@ -148,6 +148,27 @@ func TestCutHull(t *testing.T) {
 	}
 }
 
+// TestProjectionOfNothing: the projection of what is no number onto a ball that a box cuts has an end.
+func TestProjectionOfNothing(t *testing.T) {
+	ball, err := geometry.NewBall([]float64{1, 1}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := geometry.NewBox([]float64{0, 0}, []float64{4, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := geometry.Restrict(ball, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearest := make([]float64, 2)
+	cut.Project(nearest, []float64{math.NaN(), math.NaN()})
+	if !math.IsNaN(nearest[0]) {
+		t.Errorf("%v is nearest", nearest)
+	}
+}
+
 // TestCutToNothing: the error tells a direction in which the set ends before the box begins.
 func TestCutToNothing(t *testing.T) {
 	ball, err := geometry.NewBall([]float64{0, 0}, 1)

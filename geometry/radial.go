@@ -93,7 +93,7 @@ func (p *radial) step(limit float64) float64 {
 				return math.Max(reach, at) / unit
 			}
 		}
-		if next >= limit || next <= at {
+		if !(at < next && next < limit) { // of NaN too, or there is no end
 			return limit / unit
 		}
 		at = next
