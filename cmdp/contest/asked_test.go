@@ -83,6 +83,8 @@ func playables(t *testing.T) map[string]*playable {
 		"discount": {problem: parsed(t, roomsRows("discount: 0.5", roomsGoal)), refused: endless, change: steps},
 		"changing": {problem: rooms, change: func(s *Settings) { s.Changing = adversary },
 			refused: stay},
+		"a ball": {problem: parsed(t, roomsRows("horizon: 2", "goal: {minimize: cost}\ntarget: {ball: {center: [1, 1], "+
+			"radius: 2}}")), refused: map[string]string{}},
 		"drifting":  {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"drift", other} }, refused: stay},
 		"switching": {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"switch", other} }, refused: stay},
 		"game": {problem: game, change: func(s *Settings) { s.Algorithms = []string{"moma"} },
@@ -177,16 +179,34 @@ func playAndMeasure(t *testing.T, what string, c *Contest) {
 		if err := trial.Begin(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if m := trial.Run.Measure(); m.Episodes != 0 || m.Regret > 0 || m.MaxViolation > 0 || m.SecondsPerEpisode != 0 {
-			t.Errorf("%s: before the first episode: %+v", what, m)
-		}
+		checkKnown(t, what+", before the first episode", trial.Run)
 		if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
+		checkKnown(t, what, trial.Run)
 		m := trial.Run.Measure()
 		if r := trial.Results[0]; m.Episodes != c.Episodes || r.Episodes != c.Episodes || r.Problem != c.Title ||
 			!reflect.DeepEqual(r.Average, m.Average) || len(r.Average) != c.shape.Dim() {
 			t.Errorf("%s: after %d episodes: %+v, as a result %+v", what, c.Episodes, m, r)
+		}
+	}
+}
+
+// checkKnown checks that each metric is a number where there is one: of a learner that is not measured episode by
+// episode the regret and the violation of the mean, if there is a goal and a value of it, and limits.
+func checkKnown(t *testing.T, what string, r *Run) {
+	t.Helper()
+	m := r.Measure()
+	values := valuesOf(&m, Metrics())
+	goal, limits := r.Task.Cost != nil && (r.Endless() || r.Changes()), r.Task.Target != nil
+	limits, goal = limits && m.Episodes > 0, goal && m.Episodes > 0
+	judged := r.Changes() || r.Endless()
+	known := map[string]bool{"violation": limits, "regret": goal, "realized_weak_regret": goal,
+		"max_violation": limits && judged, "realized_weak_violation": limits && judged, SecondsKey: true,
+		"planner_calls": true, "programs": true, "infeasible_programs": true}
+	for key, x := range values {
+		if r.recorder == nil && math.IsNaN(x) == known[key] {
+			t.Errorf("%s: %s is %g: want a number: %v", what, key, x, known[key])
 		}
 	}
 }

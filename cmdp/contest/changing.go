@@ -120,7 +120,7 @@ func (c *Contest) config(a *baseline.Algorithm) baseline.Config {
 func (r *Run) measureChanging(m *baseline.Metrics) {
 	mean, err := r.environment.(*cmdp.Changing).Mean()
 	if err != nil {
-		return // no episode has begun
+		return
 	}
 	best, err := exact.Solve(context.Background(), mean, r.Task, exact.Options{Workers: 1})
 	optimum := math.NaN()

@@ -156,7 +156,8 @@ func TestChangingGoesOn(t *testing.T) {
 func TestChangingRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Settings){
 		"want drift:FILE, switch:FILE or adversary": func(s *Settings) { s.Changing = Changing{How: "tide"} },
-		"no such file":        func(s *Settings) { s.Changing = Changing{"drift", "missing.yaml"} },
+		"no such file": func(s *Settings) { s.Changing = Changing{"drift", "missing.yaml"} },
+		"against a linear goal, and the problem has none": func(s *Settings) { s.Changing = adversary },
 		"slater auto":         func(s *Settings) { s.Changing, s.Slater = adversary, "auto" },
 		"the other model has": func(s *Settings) { s.Changing = Changing{"switch", "../../docs/examples/two-rooms.yaml"} },
 		"returns that stay":   func(s *Settings) { s.Changing, s.Null = adversary, "auto" },
@@ -167,6 +168,9 @@ func TestChangingRefuses(t *testing.T) {
 		p, err := problem.Read(arms(t, "1", "0"))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(want, "linear goal") {
+			p = parsed(t, roomsRows("horizon: 2", "goal: {cost: {norm: {p: 2, center: [1, 1]}}}"))
 		}
 		settings := Defaults()
 		settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 5, 1

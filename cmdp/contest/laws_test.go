@@ -347,6 +347,12 @@ func TestSettingsReachLearners(t *testing.T) {
 			t.Fatal(err)
 		}
 		know := cfg.Knowledge
+		for of, is := range map[string]bool{"slater": know.Slater > 0, "safe-policy": know.Safe != nil,
+			"null-policy": know.Null != nil, "support": know.Support != nil} {
+			if is && !strings.HasPrefix(name, of) {
+				t.Errorf("with %s learners are told of the %s", name, of)
+			}
+		}
 		told := fmt.Sprint(cfg.Planner, cfg.Bonus, cfg.Returns != nil, cfg.Pooled, know.Support != nil, cfg.Confidence,
 			cfg.Lazy, know.Slater, know.Safe != nil, know.Null != nil, cfg.Seed)
 		if other, is := seen[told]; is {
@@ -452,23 +458,43 @@ func TestRefusedSettings(t *testing.T) {
 	}
 }
 
-// TestFilesOfSuites: files that a suite names are those in its folder.
+// TestFilesOfSuites: each file that a suite names is the one in its folder, if there is one.
 func TestFilesOfSuites(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"rooms.yaml": "", "safe.csv": "", "suite.yaml": "format: cmdp-suite/1\n" +
-		"problems: [rooms.yaml, {problem: media, name: other, safe-policy: safe.csv, null-policy: none}]\n"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	named := func(s *Suite) map[string]string {
+		e := s.Problems[0]
+		return map[string]string{"problem": e.Problem, "safe-policy": e.Settings.Safe, "null-policy": e.Settings.Null,
+			"changing": e.Settings.Changing.File}
+	}
+	for name := range named(&Suite{Problems: []*Entry{{}}}) {
+		for _, file := range []string{"there.yaml", "elsewhere.yaml"} {
+			text := fmt.Sprintf("{problem: media, %s: %s}", name, file)
+			switch name {
+			case "problem":
+				text = fmt.Sprintf("{problem: %s}", file)
+			case "changing":
+				text = fmt.Sprintf("{problem: media, changing: 'drift:%s'}", file)
+			}
+			for path, text := range map[string]string{"there.yaml": "", "media": "",
+				"suite.yaml": "format: cmdp-suite/1\nproblems: [" + text + "]\n"} {
+				if err := os.WriteFile(filepath.Join(folder, path), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := ReadSuite(filepath.Join(folder, "suite.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"problem": filepath.Join(folder, "media"), "safe-policy": "none", "null-policy": "none",
+				"changing": ""}
+			want[name] = file
+			if file == "there.yaml" {
+				want[name] = filepath.Join(folder, file)
+			}
+			if got := named(s); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v: want %v", text, got, want)
+			}
 		}
-	}
-	s, err := ReadSuite(filepath.Join(folder, "suite.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := s.Problems[0], s.Problems[1]
-	if a.Problem != filepath.Join(folder, "rooms.yaml") || a.Name != "rooms" || b.Problem != "media" ||
-		b.Settings.Safe != filepath.Join(folder, "safe.csv") || b.Settings.Null != "none" {
-		t.Errorf("%+v and %+v", a, b)
 	}
 }
 

@@ -186,7 +186,7 @@ func (r *Run) record(k int) {
 }
 
 // Measure returns the metrics of the episodes so far. In a game they are those of the mean
-// return alone.
+// return alone; before the first episode there are none.
 func (r *Run) Measure() baseline.Metrics {
 	if r.recorder != nil {
 		return r.recorder.Metrics()
@@ -202,10 +202,11 @@ func (r *Run) Measure() baseline.Metrics {
 		ViolatingShare:          no, RealizedViolatingShare: no,
 		SecondsPerEpisode: r.Spent.Seconds() / float64(max(1, r.Runner.Episodes())),
 	}
-	if r.Task.Target != nil {
+	if r.Task.Target != nil && m.Episodes > 0 {
 		m.Violation = r.Task.Violation(w)
 	}
 	switch {
+	case m.Episodes == 0: // nothing has a mean
 	case r.Endless() || r.Answer.Value != nil:
 		r.measureMean(&m, r.Answer.Optimum(r.Task))
 	case r.Changes():
