@@ -242,6 +242,32 @@ func TestFrontsOfPlays(t *testing.T) {
 	}
 }
 
+// TestOrderOfPoints: points of a front stand in the order of what is traded off, the first of it before the second.
+func TestOrderOfPoints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 72))
+	for range 50 {
+		places := rng.Perm(4)[:2+rng.IntN(2)]
+		f := newFront(make([]Objective, len(places)), places)
+		for range 12 {
+			v := make([]float64, 4)
+			for i := range v {
+				v[i] = float64(rng.IntN(3))
+			}
+			f.Points = append(f.Points, FrontPoint{FrontPoint: exact.FrontPoint{Returns: v}})
+		}
+		f.sort()
+		for n := range len(f.Points) - 1 {
+			var a, b []float64
+			for _, i := range places {
+				a, b = append(a, f.Points[n].Returns[i]), append(b, f.Points[n+1].Returns[i])
+			}
+			if slices.Compare(a, b) > 0 {
+				t.Fatalf("of %v the point %v is before %v", places, a, b)
+			}
+		}
+	}
+}
+
 // TestVerticesOfRandomPoints draws points on a grid, equal ones too. A point is a vertex where no other one and no
 // segment between two others is as good in both returns; of equal ones one is.
 func TestVerticesOfRandomPoints(t *testing.T) {

@@ -292,7 +292,14 @@ func TestEpisodesWithoutChance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		_, half, err := NewSimulation(q, s.Mixture, 1, 2*steps).Expected(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i, x := range v {
+			if q.Model.Average() && math.Abs(half[i]-stopping[i]/2) > 1e-9*(1+stopping[i]) {
+				t.Errorf("trial %d: stopping changes %g in %d steps, and %g in twice as many", trial, stopping[i], steps, half[i])
+			}
 			room := 1e-9
 			switch {
 			case q.Model.Average():

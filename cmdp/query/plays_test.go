@@ -336,12 +336,18 @@ func TestIntervalsOfFewEpisodes(t *testing.T) {
 	q := parsed(t, fmt.Sprintf(walk, "[gain]", ""))
 	for k, quantile := range []float64{12.7062, 4.3027, 3.1824, 2.7764} {
 		s := NewSimulation(q, []Drawn{{1, cmdp.Deterministic{{1}, {1}}}}, 5, 2)
+		s.Keep = true
 		var totals []float64
 		for range k + 2 {
 			if err := s.Play(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			totals = append(totals, s.Total[0])
+		}
+		for j, kept := range s.Totals {
+			if kept[0] != totals[j] {
+				t.Errorf("episode %d is kept with %g: want %g", j, kept[0], totals[j])
+			}
 		}
 		mean, sd := stat.MeanStdDev(totals, nil)
 		want := quantile * sd / math.Sqrt(float64(len(totals)))

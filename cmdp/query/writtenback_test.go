@@ -98,7 +98,8 @@ func TestUnusableChanges(t *testing.T) {
 		"want a distance above 0":                   {Inflate: math.NaN()},
 		"depends on where the worst episodes begin": {Minimize: "shortfall of gain below 2"},
 	} {
-		if _, err := q.With(t.Context(), change); !errors.Is(err, ErrChange) || !strings.Contains(err.Error(), want) {
+		if _, err := q.With(t.Context(), change); !errors.Is(err, ErrChange) ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%+v: %v, want %q", change, err, want)
 		}
 	}
