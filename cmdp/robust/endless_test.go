@@ -412,8 +412,8 @@ func TestSolveEndless(t *testing.T) {
 				}
 			}
 			t.Log(counts)
-			if counts[robust.Optimal]+counts[robust.Feasible] < 5 || counts[robust.Infeasible] < 1 {
-				t.Errorf("verdicts %v: want plans and proofs that there is none", counts)
+			if counts[robust.Optimal] < 10 || counts[robust.Feasible] < 1 || counts[robust.Infeasible] < 1 {
+				t.Errorf("verdicts %v: want best plans, and proofs that there is none", counts)
 			}
 		})
 	}

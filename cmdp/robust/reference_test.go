@@ -421,6 +421,13 @@ func (c *randomCase) checkVerdict(t *testing.T, i int, r *robust.Result) {
 		t.Errorf("case %d: %v with a gap of %g", i, r.Status, r.Gap)
 	}
 	c.checkMissed(t, i, r)
+	size := 1.0
+	for _, l := range r.Limits {
+		size = math.Max(size, math.Max(math.Abs(l.Offset), math.Abs(l.Greatest)))
+	}
+	if r.Tolerance > 1e-8*size {
+		t.Errorf("case %d: a violation of %g counts as none", i, r.Tolerance)
+	}
 	if r.Violation > r.Tolerance {
 		t.Errorf("case %d: %v, and the limits are missed by %g", i, r.Status, r.Violation)
 	}
