@@ -3,19 +3,19 @@ package exact
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 )
 
 // A simultaneousPricer prices several directions of a total in one pass over the model.
 type simultaneousPricer struct {
-	p      *infiniteHorizon
-	totals *markov.SimultaneousTotals // nil where that does not apply, or gave up
-	failed int                        // how often it gave up
+	p        *infiniteHorizon
+	totals   *markov.SimultaneousTotals // nil where that does not apply, or gave up
+	failed   int                        // how often it gave up
+	above    uint32                     // has a bit for each direction in which some value may be above a backup
+	policies []*markov.Actions          // of the directions
 }
 
 // simultaneous returns the pricer of several directions at once, for totals without places where a policy may stay.
@@ -30,10 +30,24 @@ func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer
 		all[i] = 1
 	}
 	z, err := p.solverFor(ctx, all)
-	if err == nil {
-		out.totals = z.Simultaneous(p.dim())
+	if err != nil || !p.numbersAll(z.Quotient) {
+		return out, err
 	}
-	return out, err
+	out.totals = z.Simultaneous(p.dim())
+	if out.totals != nil {
+		out.totals.Solved = out.takeDown
+	}
+	return out, nil
+}
+
+// numbersAll reports whether a quotient numbers each state in which there is something to choose.
+func (p *infiniteHorizon) numbersAll(q *markov.Quotient) bool {
+	for s, n := range q.Number {
+		if n == q.Rest && p.graph.In[s] && p.k.First[s] < p.k.First[s+1] {
+			return false
+		}
+	}
+	return true
 }
 
 // most is how many directions are priced at once.
@@ -60,6 +74,11 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 		s.totals.Directions[i] = markov.Lanes{A: lane(0)[i], B: lane(1)[i], C: lane(2)[i], D: lane(3)[i]}
 	}
 	s.totals.Progress = s.p.progress
+	s.above, s.policies = 0, make([]*markov.Actions, len(dirs))
+	for l := range s.policies {
+		a := markov.NewPackedActions(s.p.m.States(), s.p.mostActions)
+		s.policies[l] = &a
+	}
 	ok, err := s.totals.Solve(ctx)
 	if err != nil {
 		return nil, err
@@ -72,13 +91,11 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 		}
 		return out, nil
 	}
-	proved := s.provenBelow()
-	policies := s.liftPolicies(len(dirs))
 	for l, k := range order {
-		if proved[l] {
+		if s.above>>l&1 == 0 {
 			value, margin := s.startMean(func(n int32) float64 { return s.totals.Values[n].Array()[l] })
 			out[k] = &pricedPolicy{returns: s.returns(l), value: value, margin: margin, certified: true,
-				policy: policies[l]}
+				policy: s.policies[l]}
 		}
 	}
 	return out, nil
@@ -104,64 +121,31 @@ func (s *simultaneousPricer) startMean(of func(n int32) float64) (mean, margin f
 	return meanOver(start, v)
 }
 
-// liftPolicies returns the policies of the first directions.
-func (s *simultaneousPricer) liftPolicies(directions int) []*markov.Actions {
-	out := make([]*markov.Actions, directions)
-	for l := range out {
-		a := markov.NewPackedActions(s.p.m.States(), s.p.mostActions)
-		out[l] = &a
-	}
-	q := s.totals.Quotient
-	for n, state := range q.Origin {
-		for l, i := range s.totals.Policy[n][:directions] {
-			out[l].Set(int(state), int(q.Choice[i]-s.p.k.First[state]))
-		}
-	}
-	return out
-}
-
-// provenBelow goes through the choices of the model and reports in which directions all values are at most their
-// backups, and 0 where the process rests. Like [lowerValues] it trusts nothing but the graph.
-func (s *simultaneousPricer) provenBelow() (proved [markov.NumLanes]bool) {
-	p := s.p
-	var failed atomic.Uint32
-	parallel.ForStates(p.workers, p.m.States(), len(p.k.Next), func(lo, hi int) float64 {
-		for state := lo; state < hi; state++ {
-			value := s.totals.Values[s.totals.Quotient.Number[state]]
-			if p.k.First[state] == p.k.First[state+1] && value != (markov.Lanes{}) {
-				failed.Store(1<<markov.NumLanes - 1)
-			}
-			if !p.graph.In[state] {
-				continue
-			}
-			for c := p.k.First[state]; c < p.k.First[state+1]; c++ {
-				if p.graph.Allows(c) {
-					if above := s.above(int32(state), int(c)); above != 0 {
-						failed.Or(above)
-					}
-				}
+// takeDown takes down the policies in the states [lo, hi), and in which directions some value there may be above what a
+// choice gives. Like [lowerValues] it trusts nothing but the graph, and that what rests has the value 0.
+func (s *simultaneousPricer) takeDown(lo, hi int32) {
+	p, q := s.p, s.totals.Quotient
+	for n := lo; n < hi; n++ {
+		first := p.k.First[q.Origin[n]]
+		for c := first; c < p.k.First[q.Origin[n]+1]; c++ {
+			if p.graph.Allows(c) {
+				s.above |= s.shortOf(n, c)
 			}
 		}
-		return 0
-	})
-	for l := range proved {
-		proved[l] = failed.Load()>>l&1 == 0
+		for l, a := range s.policies {
+			a.Set(int(q.Origin[n]), int(q.Choice[s.totals.Policy[n][l]]-first))
+		}
 	}
-	return proved
 }
 
-// above has a bit for each direction in which the value of a state may lie above what a choice gives, see
-// lowerValues.shortfall.
-func (s *simultaneousPricer) above(state int32, c int) (bits uint32) {
-	number, values, d := s.totals.Quotient.Number, s.totals.Values, len(s.totals.Directions)
-	next, prob := s.p.k.Row(c)
-	var room [8]int32
-	to := room[:0]
-	for _, n := range next {
-		to = append(to, number[n])
-	}
-	sum, size, _ := markov.Backup(s.totals.Directions, s.p.k.ReturnsOf(c, d), values, to, prob, number[state], 0, 0,
-		&values[number[state]])
+// shortOf has a bit for each direction in which the value of state n of the quotient may be above what choice c of the
+// model gives, see lowerValues.shortfall.
+func (s *simultaneousPricer) shortOf(n int32, c int32) (bits uint32) {
+	d, values := len(s.totals.Directions), s.totals.Values
+	_, prob := s.p.k.Row(int(c))
+	from, end := s.p.k.Entries(int(c))
+	next := s.totals.Quotient.To[from:end]
+	sum, size, _ := markov.Backup(s.totals.Directions, s.p.k.ReturnsOf(int(c), d), values, next, prob, n, 0, 0, &values[n])
 	rounding := float64(d+len(next)+4) * roundoff
 	x := sum.AddScaled(-rounding, size)
 	if x.A >= 0 && x.B >= 0 && x.C >= 0 && x.D >= 0 {

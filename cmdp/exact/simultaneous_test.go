@@ -52,10 +52,10 @@ func TestSimultaneousPricer(t *testing.T) {
 			forged := &s.totals.Values[n]
 			at := []*float64{&forged.A, &forged.B, &forged.C, &forged.D}[l]
 			*at *= 1 + 1e-12
-			for k, proved := range s.provenBelow() {
-				if proved != (k != l) {
-					t.Fatalf("state %d raised in direction %d: direction %d is proved: %t", n, l, k, proved)
-				}
+			s.above = 0
+			s.takeDown(0, s.totals.Quotient.Rest)
+			if s.above != 1<<l {
+				t.Fatalf("state %d raised in direction %d: directions %b are not proved", n, l, s.above)
 			}
 			s.totals.Values[n] = before
 		}

@@ -16,6 +16,8 @@ type SimultaneousTotals struct {
 	// Directions hold, for each return, its weight in each direction.
 	Directions []Lanes
 	Progress   Progress
+	// Solved, if not nil, is called with each component [lo, hi) that is solved, while a cache holds its rows.
+	Solved func(lo, hi int32)
 
 	// What Solve finds, of each state and, as 0, at rest:
 	Values  []Lanes           // at most their backups
@@ -79,6 +81,9 @@ func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 		if !ok {
 			z.beginWithProper(lo, hi)
 			return false, nil
+		}
+		if z.Solved != nil {
+			z.Solved(lo, hi)
 		}
 	}
 	return true, nil
