@@ -40,6 +40,7 @@ type infiniteHorizon struct {
 	// the returns of the last policy that was priced, which tell the size of values
 	lastReturns []float64
 	solved      solvedDirections
+	priced      []column // the last directions, of length 1, and their policies
 }
 
 func newInfiniteHorizon(ctx context.Context, m *cmdp.Model, workers int, c relevance,
@@ -104,7 +105,7 @@ func (p *infiniteHorizon) numberStates() {
 // withRelevance returns the pricer for what matters.
 func (p *infiniteHorizon) withRelevance(ctx context.Context, c relevance) (*infiniteHorizon, error) {
 	q := *p
-	q.relevance, q.mass, q.lastEvaluated, q.solved = c, nil, nil, nil
+	q.relevance, q.mass, q.lastEvaluated, q.solved, q.priced = c, nil, nil, nil, nil
 	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reachable, Cycles: p.parts, Progress: p.progress}, nil
 	if !p.mayRecur {
 		return &q, nil
@@ -342,6 +343,9 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 			return out, err
 		}
 	}
+	if err := p.beginWithNearest(ctx, dir); err != nil {
+		return pricedPolicy{}, err
+	}
 	for {
 		z, endless, value, margin, err := p.solve(ctx, dir, tolerance, proved)
 		if err != nil {
@@ -358,6 +362,7 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 			return out, err
 		}
 		p.lastReturns = out.returns
+		p.keepPolicy(dir, policy)
 		p.keepSolved(z, dir, value)
 		// How many steps the little adds up in that a backup may fall short by is known afterwards.
 		reached := floats.Dot(dir, out.returns)

@@ -29,6 +29,33 @@ func (p *infiniteHorizon) keepSolved(z *markov.LeastTotal, dir []float64, bound 
 	}
 }
 
+// keepPolicy notes the policy of a direction.
+func (p *infiniteHorizon) keepPolicy(dir []float64, policy *markov.Actions) {
+	const most = 64
+	if length := floats.Norm(dir, 1); length > 0 {
+		p.priced = append(p.priced[max(0, len(p.priced)-most+1):], column{dir: scaled(1/length, dir), policy: policy})
+	}
+}
+
+// beginWithNearest makes policy iteration begin with the policy of the nearest direction whose policy is known, which
+// few steps lead to the best one.
+func (p *infiniteHorizon) beginWithNearest(ctx context.Context, dir []float64) error {
+	z, err := p.solverFor(ctx, dir)
+	if err != nil {
+		return err
+	}
+	unit, least, at := scaled(1/floats.Norm(dir, 1), dir), math.Inf(1), -1
+	for i, c := range p.priced {
+		if away := floats.Distance(unit, c.dir, 1); away < least {
+			least, at = away, i
+		}
+	}
+	if at >= 0 {
+		z.Begin(p.priced[at].policy)
+	}
+	return nil
+}
+
 // keep adds a direction in the place of the first where there are too many.
 func (d *solvedDirections) keep(at solvedDirection) {
 	const numbers = 1 << 25

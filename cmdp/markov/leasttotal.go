@@ -49,7 +49,7 @@ type LeastTotal struct {
 	chain          *Chain         // shared with others
 	rows           policyRows     // of the policy, for sweeps
 	right          []float64      // right-hand side of the policy's system
-	previous       []float64      // values before the last evaluation, without a discount
+	previous       []float64      // values before the last evaluation
 	cancelling     map[int32]bool // choices of Loops, which are not made cheaper
 	iterative      map[int]bool   // components that are too wide to be eliminated
 	slow           map[int]bool   // components in which sweeps are slow
@@ -213,6 +213,26 @@ func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 			if by := owner[i-q.First[lo]]; z.Policy[by] < 0 {
 				z.Policy[by] = i
 				queue = append(queue, by)
+			}
+		}
+	}
+}
+
+// Begin makes the policy that of the model, which comes to rest, in components of several states that policy iteration
+// treats. It does nothing where states are merged.
+func (z *LeastTotal) Begin(policy *Actions) {
+	q := z.Quotient
+	for i, hi := range q.Component[1:] {
+		lo := q.Component[i]
+		if size := int(hi - lo); q.Origin == nil || size == 1 || size > threshold.Swept {
+			continue
+		}
+		for s := lo; s < hi; s++ {
+			c := q.Kernel.First[q.Origin[s]] + int32(policy.At(int(q.Origin[s])))
+			for i := q.First[s]; i < q.First[s+1]; i++ {
+				if q.Choice[i] == c {
+					z.Policy[s] = i
+				}
 			}
 		}
 	}

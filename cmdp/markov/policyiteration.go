@@ -60,7 +60,6 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 		}
 		least := z.backupTolerance(lo, hi)
 		changed, worst := z.improve(lo, hi, least)
-		// Without a discount what choices are made cheaper by depends on the values.
 		exact := (z.chain.factors != nil || rest <= 1.01*least) && !z.valuesMoved
 		if exact && changed == 0 {
 			if z.chain.factors == nil { // else values solve the system up to rounding
@@ -187,36 +186,8 @@ func (z *LeastTotal) improperStates(lo, hi int32) []int32 {
 // evaluate sets the values in a component to those of the policy, values in earlier components
 // being known. If there are closed sets that the policy does not leave it returns these, and finds no values.
 func (z *LeastTotal) evaluate(ctx context.Context, i int, lo, hi int32, rest float64) (loops [][]int32, err error) {
-	y, q := z.chain, z.Quotient
-	y.Reset()
-	z.right = z.right[:0]
-	leaks := false
-	for s := lo; s < hi; s++ {
-		right, size := z.Reward[z.Policy[s]], 0.0
-		to, prob := q.Row(z.Policy[s])
-		leak := 1 - z.gamma
-		if len(to) == 0 {
-			leak = 1
-		}
-		for j, n := range to {
-			p := z.gamma * prob[j]
-			switch {
-			case p == 0 || n == s:
-				continue
-			case n >= lo && n < hi:
-				y.next, y.prob = append(y.next, n-lo), append(y.prob, p)
-			default:
-				right += float64(p * z.Values[n])
-				leak += p
-			}
-			if z.gamma == 1 {
-				size += p * (math.Abs(z.Values[n]) + math.Abs(z.Values[s]))
-			}
-		}
-		y.EndRow(leak)
-		leaks = leaks || leak > 0
-		z.right = append(z.right, right-z.perturb(z.Policy[s], size))
-	}
+	y := z.chain
+	leaks := z.inducedChain(lo, hi)
 	y.iterative = z.iterative[i]
 	if z.gamma == 1 && (!leaks || !y.eliminated(ctx)) {
 		if int(hi-lo) > threshold.Eliminated { // or it is closed, which is rare
@@ -233,20 +204,73 @@ func (z *LeastTotal) evaluate(ctx context.Context, i int, lo, hi int32, rest flo
 		}
 	}
 	if math.IsInf(rest, 1) {
+		z.rightSide(lo, hi)
 		rest = z.chain.residual(z.Values[lo:hi], z.right) * 0.02
 	}
-	if z.gamma == 1 {
+	// Without a discount what choices are made cheaper by depends on the values.
+	const most = 3
+	for range most {
+		z.rightSide(lo, hi)
 		z.previous = append(z.previous[:0], z.Values[lo:hi]...)
+		err = y.Solve(ctx, z.Values[lo:hi], z.right, false, rest/4)
+		z.valuesMoved = false
+		for j, x := range z.Values[lo:hi] {
+			z.valuesMoved = z.valuesMoved || z.gamma == 1 && math.Abs(z.previous[j]-x) > 0.5*math.Abs(x)
+		}
+		if err != nil || !z.valuesMoved || y.factors == nil {
+			break
+		}
 	}
-	err = y.Solve(ctx, z.Values[lo:hi], z.right, false, rest/4)
 	if y.iterative {
 		z.iterative[i] = true
 	}
-	z.valuesMoved = false
-	for j, x := range z.previous {
-		z.valuesMoved = z.valuesMoved || math.Abs(x-z.Values[lo+int32(j)]) > 0.5*math.Abs(z.Values[lo+int32(j)])
-	}
 	return nil, err
+}
+
+// inducedChain makes the chain that of the policy in a component, and reports whether it is left.
+func (z *LeastTotal) inducedChain(lo, hi int32) (leaks bool) {
+	y := z.chain
+	y.Reset()
+	for s := lo; s < hi; s++ {
+		to, prob := z.Quotient.Row(z.Policy[s])
+		leak := 1 - z.gamma
+		if len(to) == 0 {
+			leak = 1
+		}
+		for j, n := range to {
+			p := z.gamma * prob[j]
+			switch {
+			case p == 0 || n == s:
+			case n >= lo && n < hi:
+				y.next, y.prob = append(y.next, n-lo), append(y.prob, p)
+			default:
+				leak += p
+			}
+		}
+		y.EndRow(leak)
+		leaks = leaks || leak > 0
+	}
+	return leaks
+}
+
+// rightSide sets the right-hand sides of the policy in a component: rewards, and what they lead to outside.
+func (z *LeastTotal) rightSide(lo, hi int32) {
+	z.right = z.right[:0]
+	for s := lo; s < hi; s++ {
+		right, size, own := z.Reward[z.Policy[s]], 0.0, math.Abs(z.Values[s])
+		to, prob := z.Quotient.Row(z.Policy[s])
+		for j, n := range to {
+			if n == s {
+				continue
+			}
+			p := z.gamma * prob[j]
+			if n < lo || n >= hi {
+				right += float64(p * z.Values[n])
+			}
+			size += p * (math.Abs(z.Values[n]) + own)
+		}
+		z.right = append(z.right, right-z.perturb(z.Policy[s], size))
+	}
 }
 
 // improve changes the policy in a component wherever an action is better by more than
