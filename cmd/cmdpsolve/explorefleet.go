@@ -69,7 +69,7 @@ func returnOf(p *loaded, constraint int) int {
 
 func (e *explorer) planFleet(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.solver(shown(p.Sense(), progress))
-	opts.NoNearest = true
+	opts.NoNearest, opts.Budget = true, e.options.budget
 	r, err := p.SolveFleet(ctx, opts)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -57,7 +56,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 		return err
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.NoNearest = true
+	opts.NoNearest, opts.Budget = true, c.budget
 	begin := time.Now()
 	var plan *fleet.Plan
 	var safe *fleet.Safe
@@ -71,7 +70,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	}
 	var clash []conflictReport
 	if err == nil && plan.Status == exact.Infeasible && (safe == nil || safe.Without.Status == exact.Infeasible) {
-		clash, err = findConflict(ctx, p, opts)
+		clash, err = c.conflict(ctx, p, opts, begin)
 	}
 	progress.close()
 	if err != nil {
@@ -89,15 +88,11 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 		d.Safety = newSafetyReport(p, safe)
 	}
 	files := c.writeFleet(p, d, plan)
-	undecided := c.undecided(p, plan.Result)
-	if plan.Status != exact.Undecided {
-		undecided = p.verdict(plan.Status, c.iterations)
+	err = c.finish(p, d, plan.Result, files, c.undecided(p, plan.Result))
+	if err == nil && safe != nil && !safe.Met {
+		err = &exitError{exitInfeasible, nil}
 	}
-	if safe != nil && !safe.Met {
-		undecided = &exitError{exitInfeasible, nil}
-	}
-	differs := failed(d.SecondOpinion.contradiction(d))
-	return errors.Join(c.write(d.report(p, plan.Returns), *c.format), failed(files), differs, undecided)
+	return err
 }
 
 // member is the problem of one agent of a type.
@@ -154,7 +149,7 @@ func (c *planCommand) checkFleet(p *loaded) error {
 
 // writeFleet writes the policies of all types and the plot, if they are asked for.
 func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) error {
-	if plan.Status != exact.Optimal {
+	if plan.Status != exact.Optimal && plan.Status != exact.Stopped || plan.Types == nil {
 		if c.policy != "" {
 			c.notWritten(c.policy, "none is known to be what is wanted")
 		}

@@ -214,8 +214,8 @@ func (c *planCommand) check() error {
 		}
 	}
 	switch swept, logged := len(c.sweep.over) > 0, c.credible.log != ""; {
-	case c.safety > 0 && swept:
-		return usage("--safety goes not with --sweep")
+	case c.safety > 0 && (swept || c.budget > 0):
+		return usage("--safety goes with neither --sweep nor --budget")
 	case c.deterministic && (c.secondOpinion || logged || swept):
 		return usage("--deterministic goes with none of --second-opinion, --log and --sweep")
 	case c.distribution && (logged || swept):
@@ -374,7 +374,11 @@ func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r 
 	if err != nil {
 		return p.stopped(err)
 	}
-	writeErr := c.writePolicy(p, r)
+	return c.finish(p, d, r, c.writePolicy(p, r), undecided)
+}
+
+// finish writes the report of a plan whose files are written, and gives the exit status.
+func (c *planCommand) finish(p *loaded, d *planReport, r *exact.Result, files, undecided error) error {
 	switch {
 	case r.Status == exact.Stopped && !r.HasPolicy():
 		undecided = failed(fmt.Errorf("stopped: neither a policy that keeps every limit nor a proof that there is "+
@@ -382,7 +386,7 @@ func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r 
 	case r.Status != exact.Undecided:
 		undecided = p.verdict(r.Status, c.iterations)
 	}
-	return cmp.Or(c.write(d.report(p, r.Returns), *c.format), failed(writeErr),
+	return cmp.Or(c.write(d.report(p, r.Returns), *c.format), failed(files),
 		failed(d.SecondOpinion.contradiction(d)), undecided)
 }
 
