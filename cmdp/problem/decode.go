@@ -2,11 +2,14 @@ package problem
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"cmdpsolve/cmdp"
 )
 
 // A union is a struct with exactly one field given.
@@ -237,6 +240,58 @@ func checkName(s string) string {
 		}
 	}
 	return ""
+}
+
+func (d *decoder) member(root *node, key string, read func(n *node, at *path)) {
+	if n := root.get(key); n != nil {
+		read(n, (*path)(nil).key(key))
+	}
+}
+
+// uniqueNames reads a list of different names, at least one.
+func (d *decoder) uniqueNames(n *node, at *path) ([]string, bool) {
+	if !d.list(n, at) {
+		return nil, false
+	}
+	if len(n.items) == 0 {
+		return nil, d.bad(n, at, "the list is empty: want at least one name")
+	}
+	names, ok := make([]string, len(n.items)), true
+	seen := make(map[string]int, len(n.items))
+	for i, item := range n.items {
+		name, good := d.name(item, at.at(i))
+		if first, twice := seen[name]; good && twice {
+			good = d.bad(item, at.at(i), "%s is given twice: it is number %d too", name, first)
+		}
+		seen[name], names[i], ok = i, name, ok && good
+	}
+	return names, ok
+}
+
+// hasTwins reports whether a state is listed twice.
+func (d *decoder) hasTwins(next []cmdp.Transition) bool {
+	seen := make(map[int]bool, len(next))
+	for _, t := range next {
+		if seen[t.Next] {
+			return true
+		}
+		seen[t.Next] = true
+	}
+	return false
+}
+
+func (d *decoder) probability(n *node, at *path) (float64, bool) {
+	p, ok := d.number(n, at)
+	if ok && !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
+		return 0, d.bad(n, at, "got %s: want a probability, 0 to 1", d.shown(n))
+	}
+	return p, ok
+}
+
+func (d *decoder) checkSum(n *node, at *path, sum float64) {
+	if math.Abs(sum-1) > cmdp.ProbabilityTolerance {
+		d.bad(n, at, "the probabilities sum to %.12g: want 1", sum)
+	}
 }
 
 // value decodes a node into v by v's type. Structs are mappings whose keys are

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -77,12 +76,6 @@ func (h *header) read(root *node) {
 	h.checkSteps(root)
 	if h.imported != nil {
 		h.checkImported(root)
-	}
-}
-
-func (h *header) member(root *node, key string, read func(n *node, at *path)) {
-	if n := root.get(key); n != nil {
-		read(n, (*path)(nil).key(key))
 	}
 }
 
@@ -194,26 +187,6 @@ func (h *header) numberStates(n *node, at *path) {
 	h.states, h.p.States, h.names = count, names, listed(numbered(names))
 }
 
-// uniqueNames reads a list of different names, at least one.
-func (h *header) uniqueNames(n *node, at *path) ([]string, bool) {
-	if !h.list(n, at) {
-		return nil, false
-	}
-	if len(n.items) == 0 {
-		return nil, h.bad(n, at, "the list is empty: want at least one name")
-	}
-	names, ok := make([]string, len(n.items)), true
-	seen := make(map[string]int, len(n.items))
-	for i, item := range n.items {
-		name, good := h.name(item, at.at(i))
-		if first, twice := seen[name]; good && twice {
-			good = h.bad(item, at.at(i), "%s is given twice: it is number %d too", name, first)
-		}
-		seen[name], names[i], ok = i, name, ok && good
-	}
-	return names, ok
-}
-
 func (h *header) readStart(n *node, at *path) {
 	h.spec.Start = nil
 	if n.kind == scalarNode {
@@ -282,30 +255,4 @@ func (h *header) distribution(n *node, at *path, dst []cmdp.Transition) []cmdp.T
 		h.bad(n, at, "a state is given twice, by its name and by its number")
 	}
 	return dst
-}
-
-// hasTwins reports whether a state is listed twice.
-func (h *header) hasTwins(next []cmdp.Transition) bool {
-	seen := make(map[int]bool, len(next))
-	for _, t := range next {
-		if seen[t.Next] {
-			return true
-		}
-		seen[t.Next] = true
-	}
-	return false
-}
-
-func (h *header) probability(n *node, at *path) (float64, bool) {
-	p, ok := h.number(n, at)
-	if ok && !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
-		return 0, h.bad(n, at, "got %s: want a probability, 0 to 1", h.shown(n))
-	}
-	return p, ok
-}
-
-func (h *header) checkSum(n *node, at *path, sum float64) {
-	if math.Abs(sum-1) > cmdp.ProbabilityTolerance {
-		h.bad(n, at, "the probabilities sum to %.12g: want 1", sum)
-	}
 }

@@ -104,22 +104,22 @@ func (h *header) languageOptions(file string, transitions *node) formats.Languag
 }
 
 // scalars reads a mapping to what is wanted, if it is there.
-func (h *header) scalars(n *node, at *path, want string, into map[string]string) {
-	if n == nil || !h.pairs(n, at) {
+func (d *decoder) scalars(n *node, at *path, want string, into map[string]string) {
+	if n == nil || !d.pairs(n, at) {
 		return
 	}
 	for _, m := range n.members {
-		into[m.key.text] = h.scalar(m.value, at.key(m.key.text), want)
+		into[m.key.text] = d.scalar(m.value, at.key(m.key.text), want)
 	}
 }
 
 // scalar reads what is wanted, if it is there.
-func (h *header) scalar(n *node, at *path, want string) string {
+func (d *decoder) scalar(n *node, at *path, want string) string {
 	switch {
 	case n == nil:
 		return ""
 	case n.kind != scalarNode || n.isNull():
-		h.bad(n, at, "got %s: want %s", n.describe(), want)
+		d.bad(n, at, "got %s: want %s", n.describe(), want)
 		return ""
 	}
 	return n.text

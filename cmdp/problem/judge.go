@@ -30,9 +30,9 @@ func (p *Problem) Located(err error) error {
 	if err == nil || p.head == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	h := &header{decoder: decoder{file: p.head.file}}
-	h.misbuilt(p.head.root, nil, err)
-	return located{h.errs.sorted(p.head.file), err}
+	d := &decoder{file: p.head.file}
+	d.misbuilt(p.head.root, nil, err)
+	return located{d.errs.sorted(p.head.file), err}
 }
 
 // A located error is what is wrong with a file, and wraps what was found.
@@ -70,14 +70,14 @@ func (h *header) judgeForm(root *node) {
 }
 
 // misbuilt reports an error of what stands at n, or of the member of n that it names.
-func (h *header) misbuilt(n *node, at *path, err error) {
+func (d *decoder) misbuilt(n *node, at *path, err error) {
 	if many, ok := err.(memberErrors); ok {
 		for _, err := range many {
-			h.misbuilt(n, at, err)
+			d.misbuilt(n, at, err)
 		}
 		return
 	}
-	e := &Error{File: h.file, Key: at.String()}
+	e := &Error{File: d.file, Key: at.String()}
 	var member *MemberError
 	if errors.As(err, &member) {
 		var written string
@@ -94,7 +94,7 @@ func (h *header) misbuilt(n *node, at *path, err error) {
 	if e.Key != "" {
 		e.Line, e.Column = n.line, n.col
 	}
-	h.report(e)
+	d.report(e)
 }
 
 // trimmed is the message of an error without the name of a package.

@@ -277,24 +277,24 @@ func inUTF16(text string) bool {
 
 // root reads the document but for its rows. It is nil if there is none; what is wrong has been
 // said.
-func (h *header) root(text string) (*node, block) {
+func (d *decoder) root(text string) (*node, block) {
 	if inUTF16(text) {
-		h.bad(&node{line: 1}, nil, saveAsUTF8)
+		d.bad(&node{line: 1}, nil, saveAsUTF8)
 		return nil, block{}
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
 	if i := invalidUTF8(text); i >= 0 {
-		h.bad(&node{line: 1 + strings.Count(text[:i], "\n")}, nil, "not text in UTF-8")
+		d.bad(&node{line: 1 + strings.Count(text[:i], "\n")}, nil, "not text in UTF-8")
 		return nil, block{}
 	}
-	root, rows := h.tree(text)
+	root, rows := d.tree(text)
 	switch {
-	case len(h.errs) > 0 && root == nil:
+	case len(d.errs) > 0 && root == nil:
 	case root == nil || root.isNull() && root.kind == scalarNode:
-		h.bad(nil, nil, "the file is empty: want a problem, beginning with format: %s", Format)
+		d.bad(nil, nil, "the file is empty: want a problem, beginning with format: %s", Format)
 		root = nil
 	case root.kind != mapNode:
-		h.bad(root, nil, "got %s: want a mapping with the keys of a problem", root.describe())
+		d.bad(root, nil, "got %s: want a mapping with the keys of a problem", root.describe())
 		root = nil
 	}
 	return root, rows
@@ -316,8 +316,8 @@ func isJSON(file string) bool { return strings.EqualFold(filepath.Ext(file), ".j
 
 // looksLikeJSON reports whether the text may be meant as JSON: by the name of its file, or
 // because it begins with a brace and a quoted key. YAML in braces may begin so as well.
-func (h *header) looksLikeJSON(text string) bool {
-	if isJSON(h.file) {
+func (d *decoder) looksLikeJSON(text string) bool {
+	if isJSON(d.file) {
 		return true
 	}
 	const space = " \t\r\n"
@@ -328,14 +328,14 @@ func (h *header) looksLikeJSON(text string) bool {
 
 // tree parses the document but for its rows, which are read later where they are
 // many.
-func (h *header) tree(text string) (root *node, rows block) {
+func (d *decoder) tree(text string) (root *node, rows block) {
 	var asJSON *syntaxError
-	if h.looksLikeJSON(text) {
+	if d.looksLikeJSON(text) {
 		root, bad := parseJSON(text, 1)
-		if bad != nil && isJSON(h.file) {
-			h.syntax(bad)
+		if bad != nil && isJSON(d.file) {
+			d.syntax(bad)
 		}
-		if bad == nil || isJSON(h.file) {
+		if bad == nil || isJSON(d.file) {
 			return root, block{indent: -1}
 		}
 		asJSON = bad
@@ -346,17 +346,17 @@ func (h *header) tree(text string) (root *node, rows block) {
 		bad = asJSON
 	}
 	if bad != nil {
-		h.syntax(bad)
+		d.syntax(bad)
 		root = nil
 	}
 	if p.rows.indent >= 0 && root != nil && root.kind == mapNode {
-		h.tail(root, p)
+		d.tail(root, p)
 	}
 	return root, p.rows
 }
 
 // tail adds the members that follow the rows to the root.
-func (h *header) tail(root *node, p pieces) {
+func (d *decoder) tail(root *node, p pieces) {
 	text := strings.TrimRight(p.tail, " \t\r\n")
 	text = strings.TrimSuffix(text, "\n...")
 	if text == "" || text == "..." {
@@ -364,21 +364,21 @@ func (h *header) tail(root *node, p pieces) {
 	}
 	first, _, _ := strings.Cut(text, "\n")
 	if col, _ := lineMark(first); col > 0 {
-		h.syntax(&syntaxError{p.line, col + 1,
+		d.syntax(&syntaxError{p.line, col + 1,
 			"indented less than the rows above and more than the keys of the problem"})
 		return
 	}
 	if strings.HasPrefix(first, "---") {
-		h.syntax(&syntaxError{p.line, 1, "a second document begins: want one"})
+		d.syntax(&syntaxError{p.line, 1, "a second document begins: want one"})
 		return
 	}
 	rest, bad := parseYAML(text, p.line)
 	switch {
 	case bad != nil:
-		h.syntax(bad)
+		d.syntax(bad)
 	case rest == nil:
 	case rest.kind != mapNode:
-		h.bad(rest, nil, "got %s: want a key of the problem", rest.describe())
+		d.bad(rest, nil, "got %s: want a key of the problem", rest.describe())
 	default:
 		root.members = append(root.members, rest.members...)
 	}
