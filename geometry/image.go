@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"cmdpsolve/internal/scratch"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // image is {matrix·x + shift : x in set}.
@@ -15,8 +18,8 @@ type image struct {
 // NewImage returns the affine image {matrix·x + shift : x in set}, in as many
 // dimensions as the matrix has rows; a nil shift is zero. Linear maximisation is
 // passed to the set; projection is the minimum-norm point (see FromMaximizer). The
-// image of a hull is a Hull. It is an error if shapes do not fit or an entry is
-// not finite.
+// image of a hull is a Hull, and that of a ball or an ellipsoid an Ellipsoid unless it is flat. It is an error if shapes
+// do not fit or an entry is not finite.
 func NewImage(matrix [][]float64, shift []float64, set Compact) (Compact, error) {
 	if err := present("image", set); err != nil {
 		return nil, err
@@ -38,7 +41,51 @@ func NewImage(matrix [][]float64, shift []float64, set Compact) (Compact, error)
 		}
 		return NewHull(points)
 	}
+	if e := m.ellipsoid(set); e != nil {
+		return e, nil
+	}
 	return newExtreme(&image{linearMap: m, set: set}), nil
+}
+
+// ellipsoid returns the image of a ball or an ellipsoid, nil of another set or if the image is flat, or so thin that
+// projections on it would lose digits.
+func (m *linearMap) ellipsoid(set Compact) *Ellipsoid {
+	const thinnest = 1e-6
+	rows := len(m.matrix)
+	axes := mat.NewDense(rows, m.dim, nil) // images of the half-axes, as columns
+	var center []float64
+	switch set := set.(type) {
+	case *Ball:
+		center = set.center
+		for i, row := range m.matrix {
+			axes.SetRow(i, row)
+		}
+		axes.Scale(set.radius, axes)
+	case *Ellipsoid:
+		center = set.center
+		for k, axis := range set.axes {
+			for i, row := range m.matrix {
+				axes.Set(i, k, set.half[k]*floats.Dot(row, axis))
+			}
+		}
+	default:
+		return nil
+	}
+	var svd mat.SVD
+	if rows > m.dim || !svd.Factorize(axes, mat.SVDThinU) {
+		return nil
+	}
+	e := &Ellipsoid{center: make([]float64, rows), half: svd.Values(nil)}
+	if !(e.half[rows-1] > thinnest*e.half[0]) || e.half[rows-1] < minLength {
+		return nil
+	}
+	m.apply(e.center, center)
+	var u mat.Dense
+	svd.UTo(&u)
+	for k := range rows {
+		e.axes = append(e.axes, mat.Col(nil, k, &u))
+	}
+	return e
 }
 
 func (s *image) Dim() int { return len(s.matrix) }

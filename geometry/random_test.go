@@ -9,6 +9,8 @@ import (
 	"cmdpsolve/geometry"
 	"cmdpsolve/geometry/geometrytest"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func ints(rng *rand.Rand, d, spread int) []float64 {
@@ -269,5 +271,60 @@ func TestClosedFormsAgree(t *testing.T) {
 	}
 	if compared < 50 {
 		t.Errorf("only %d comparisons", compared)
+	}
+}
+
+// TestImagesOfEllipsoids compares images of balls and of ellipsoids with their definition: the support function is that
+// of the set in the direction matrixᵀ·dir, and no point of the image is on the other side of a projection. Only flat
+// ones need to be projected on by the minimum-norm point.
+func TestImagesOfEllipsoids(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 4))
+	for trial := range 200 {
+		d, rows := 1+rng.IntN(4), 1+rng.IntN(4)
+		matrix, shift := make([][]float64, rows), normals(rng, rows)
+		for i := range matrix {
+			matrix[i] = normals(rng, d)
+		}
+		ball, err := geometry.NewBall(normals(rng, d), 0.1+rng.Float64())
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := geometry.Compact(ball)
+		if rng.IntN(2) == 0 {
+			shape := make([][]float64, d)
+			for i := range shape {
+				shape[i] = make([]float64, d)
+				shape[i][i] = 0.1 + rng.Float64()
+			}
+			set, err = geometry.NewEllipsoid(normals(rng, d), shape)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		image, err := geometry.NewImage(matrix, shift, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, closed := image.(*geometry.Ellipsoid); closed != (rows <= d) {
+			t.Errorf("trial %d: the image of %d coordinates in %d: closed form %v", trial, d, rows, closed)
+		}
+		near := make([]float64, rows)
+		for range 10 {
+			x := normals(rng, rows)
+			back := make([]float64, d)
+			for i, row := range matrix {
+				floats.AddScaled(back, x[i], row)
+			}
+			want := floats.Dot(shift, x) + oracle.Support(set, back)
+			if got := oracle.Support(image, x); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+				t.Errorf("trial %d: support %v in direction %v: want %v", trial, got, x, want)
+			}
+			floats.Scale(5, x)
+			image.Project(near, x)
+			floats.Sub(x, near)
+			if beyond := oracle.Support(image, x) - floats.Dot(x, near); beyond > 1e-7 {
+				t.Errorf("trial %d: a point is %v beyond the projection", trial, beyond)
+			}
+		}
 	}
 }
