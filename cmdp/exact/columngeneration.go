@@ -411,7 +411,8 @@ func (s *columnGeneration) priceMultipliers(mu, nu []float64) (added bool, err e
 		return s.perturbMultipliers(mu, nu, p.cancellingGains)
 	}
 	proof.Value = p.value
-	proof.slack = s.master.supportMargin(nu, phi, s.lower, s.upper) + proof.conjugateError()
+	proof.slack = s.master.supportMargin(nu, phi, s.lower, s.upper) + proof.conjugateError() +
+		proof.cancelled(s.lower, s.upper)
 	proof.Margin = p.margin + proof.slack
 	proof.Bound = p.value - conjugate - proof.Support - proof.Margin
 	if s.bound.proof != nil && s.bound.proof.Bound >= proof.Bound {
@@ -440,16 +441,18 @@ func (s *columnGeneration) proofOf(mu, nu []float64) *Proof {
 	return proof
 }
 
-// fartherTangents returns multipliers of other tangents, at places that far along a ray that the cost no longer falls
-// there, nil where there are none or no time. It may fall by less than what linear programs see, as log-sum-exp does
-// by e^-250 a step.
+// fartherTangents returns multipliers with other tangents in the place of those that fall along a ray by less than what
+// linear programs see, as those of log-sum-exp do by e^-250 a step: at places that far along it that they no longer fall.
+// It returns nil where there are none, or no time.
 func (s *columnGeneration) fartherTangents(mu, step []float64) (farther []float64, err error) {
+	const visible = 1e-9
 	falls := func(c *cut) bool { return floats.Dot(c.slope, step) < 0 }
 	for i, y := range mu {
-		if s.affine || s.iterations >= s.opts.Iterations || y == 0 || !falls(&s.master.cuts[i]) {
+		c := s.master.cuts[i]
+		if s.affine || s.iterations >= s.opts.Iterations || y == 0 || !falls(&c) ||
+			floats.Dot(c.slope, step) < -visible*math.Max(s.master.extent, width(c.slope, s.master.scale)) {
 			continue
 		}
-		c := s.master.cuts[i]
 		for t := 1.0; t < farthestOnRay && falls(&c); t *= 2 {
 			at := slices.Clone(c.point)
 			floats.AddScaled(at, t, step)

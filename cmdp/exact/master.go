@@ -468,8 +468,7 @@ func (m *master) phi(mu []float64) (phi []float64, conjugate float64) {
 }
 
 // supportMargin bounds the rounding error of Σ ν_k h_k, and by how much φ + Σ ν_k n_k·v, rounded to (φ+ψ)·v, can
-// change at returns v, or by being 0 where it cancels out; φ is nil where there is none. An entry that comes from one row,
-// times 1 or −1, is not rounded.
+// change at returns v; φ is nil where there is none. An entry that comes from one row, times 1 or −1, is not rounded.
 func (m *master) supportMargin(nu, phi, lower, upper []float64) float64 {
 	sum := 0.0
 	for k, y := range nu {
@@ -489,11 +488,7 @@ func (m *master) supportMargin(nu, phi, lower, upper []float64) float64 {
 			sum += size * math.Max(math.Abs(lower[i]), math.Abs(upper[i]))
 		}
 	}
-	terms := float64(len(nu) + 4)
-	if phi != nil { // as many tangents as returns at most, twice where multipliers are stabilized
-		terms = 2 * (terms + float64(2*len(lower)))
-	}
-	return terms * roundoff * sum
+	return float64(len(nu)+4) * roundoff * sum
 }
 
 // withoutCancelling returns multipliers at which the entries of φ + ψ that cancel out up to rounding are 0, where a row

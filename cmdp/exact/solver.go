@@ -204,7 +204,22 @@ func (s *solver) reportEarly() {
 // direction returns θ = φ + ψ and Σ μ_i (s_i·x_i − g(x_i)). Entries that cancel out up to rounding are 0: along a loop
 // anything else would be a gain or a price without end, and tangents are not known that exactly.
 func (p *Proof) direction() (theta []float64, conjugate float64) {
-	theta, size := make([]float64, len(p.Psi)), make([]float64, len(p.Psi))
+	theta, size, conjugate := p.combined()
+	rounding := float64(len(p.Weights)+len(p.Prices)+1) * roundoff
+	if len(p.Weights) > 1 {
+		rounding = max(rounding, flatSlope)
+	}
+	for i, x := range theta {
+		if math.Abs(x) <= rounding*size[i] {
+			theta[i] = 0
+		}
+	}
+	return theta, conjugate
+}
+
+// combined is direction as the sum comes out, with the magnitude of what each entry adds up.
+func (p *Proof) combined() (theta, size []float64, conjugate float64) {
+	theta, size = make([]float64, len(p.Psi)), make([]float64, len(p.Psi))
 	add := func(w float64, slope []float64) {
 		for i, x := range slope {
 			size[i] += w * math.Abs(x)
@@ -219,13 +234,20 @@ func (p *Proof) direction() (theta []float64, conjugate float64) {
 		add(y, p.Rows[k].Normal)
 	}
 	floats.AddScaled(theta, 1, p.Psi)
-	rounding := float64(len(p.Weights)+len(p.Prices)+1) * roundoff
-	for i, x := range theta {
-		if math.Abs(x) <= rounding*size[i] {
-			theta[i] = 0
+	return theta, size, conjugate
+}
+
+// cancelled bounds what the entries that direction takes for 0 are worth at returns from lower to upper.
+func (p *Proof) cancelled(lower, upper []float64) float64 {
+	theta, _ := p.direction()
+	exactly, _, _ := p.combined()
+	sum := 0.0
+	for i, x := range exactly {
+		if x != theta[i] {
+			sum += math.Abs(x) * math.Max(math.Abs(lower[i]), math.Abs(upper[i]))
 		}
 	}
-	return theta, conjugate
+	return sum
 }
 
 // stoppedResult returns the best answer that was found before the time was over.
