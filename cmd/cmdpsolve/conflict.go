@@ -23,6 +23,10 @@ type conflictReport struct {
 	Give   report.Number `json:"give" csv:"give"`
 	// Probability is the greatest with which a limit of every episode can be kept, in the place of Needed and Give.
 	Probability *report.Number `json:"probability,omitempty" csv:"probability"`
+	// Unknown tells that null of Needed and Give says nothing: neither a limit that is enough was found nor that there is
+	// none. Undecided tells that the set may not be a smallest one.
+	Unknown   bool `json:"unknown,omitempty"`
+	Undecided bool `json:"undecided,omitempty"`
 
 	limit *query.Limit // nil for a target as a whole
 }
@@ -37,7 +41,7 @@ func findConflict(ctx context.Context, p *loaded, opts exact.Options) ([]conflic
 	var out []conflictReport
 	for _, c := range clashes {
 		r := conflictReport{Constraint: "target", Kind: "target", Limit: report.NaN, Needed: report.Number(c.Needed),
-			Give: report.Number(c.Give)}
+			Give: report.Number(c.Give), Unknown: c.Unknown, Undecided: c.Undecided}
 		if l := c.Limit; l != nil {
 			r.Constraint = l.Name
 			r.Kind = l.Kind()
@@ -69,15 +73,19 @@ func conflictNotes(c []conflictReport) report.Note {
 			names = append(names, r.Constraint)
 		}
 	}
-	switch len(names) {
-	case 1:
+	last := len(names) - 1
+	switch {
+	case last == 0:
 		return report.Note{fmt.Sprintf("No policy keeps %s, whatever becomes of the other limits.", names[0])}
-	case 2:
+	case c[0].Undecided:
+		return report.Note{fmt.Sprintf("No policy keeps %s and %s together; whether fewer of them are in conflict too "+
+			"is not known.", strings.Join(names[:last], ", "), names[last])}
+	case last == 1:
 		return report.Note{fmt.Sprintf("No policy keeps both %s and %s; each of them alone can be kept.", names[0],
 			names[1])}
 	}
 	return report.Note{fmt.Sprintf("No policy keeps %s and %s together; without any one of them the others can be kept.",
-		strings.Join(names[:len(names)-1], ", "), names[len(names)-1])}
+		strings.Join(names[:last], ", "), names[last])}
 }
 
 // conflictTable lists how far each limit in conflict would have to give.
@@ -88,6 +96,8 @@ func conflictTable(c []conflictReport) *report.Table {
 		switch {
 		case r.Probability != nil:
 			needed = "with probability " + report.Short(*r.Probability)
+		case r.Unknown:
+			needed = "not known"
 		case r.Give != r.Give:
 		case r.Needed == r.Needed:
 			value, _ := report.Apart(r.Needed, r.Limit)

@@ -19,9 +19,12 @@ type Conflict struct {
 	// one limit as a whole belongs to it.
 	Rows []int
 	Set  bool
+	// Undecided tells that the set may not be a smallest one: of limits without one of it, neither a policy that keeps
+	// them nor a proof that there is none was found.
+	Undecided bool
 	// Relax holds for each of Rows by how much its offset alone would have to grow until
 	// some policy keeps all limits, also those outside the conflict. It is +Inf if no
-	// growth is enough, because the others are in conflict too. RelaxSet is the distance
+	// growth is enough, because the others are in conflict too, and NaN if it was not found. RelaxSet is the distance
 	// that Set alone would have to be inflated by.
 	Relax    []float64
 	RelaxSet float64
@@ -38,7 +41,7 @@ const smallSubsets = 16
 // if no conflict is proved. Of the task only Constraints and Box are used, of opts only Iterations and the tolerances.
 func (p *Planner) Conflict(ctx context.Context, task cmdp.Task, set geometry.Set, opts Options) (*Conflict, error) {
 	c := conflictSearch{Planner: p, ctx: ctx, rows: task.Constraints, set: set, box: task.Box, opts: opts,
-		n: len(task.Constraints)}
+		n: len(task.Constraints), verdicts: make(map[string]Verdict)}
 	if set != nil {
 		c.n++
 	}
@@ -58,6 +61,8 @@ type conflictSearch struct {
 	opts Options
 	n    int // limits
 	box  *geometry.Box
+	// verdicts on sets of limits, under their numbers as text
+	verdicts map[string]Verdict
 }
 
 func (c *conflictSearch) find() (*Conflict, error) {
@@ -76,12 +81,13 @@ func (c *conflictSearch) find() (*Conflict, error) {
 		return nil, err
 	}
 	if core == nil {
-		core, err = c.deletionFilter(all)
-		if err != nil {
-			return nil, err
-		}
+		core = all
 	}
-	out := &Conflict{}
+	core, undecided, err := c.deletionFilter(core)
+	if err != nil {
+		return nil, err
+	}
+	out := &Conflict{Undecided: undecided}
 	for _, k := range core {
 		give, err := c.relax(k)
 		if err != nil {
@@ -130,19 +136,25 @@ func (c *conflictSearch) smallConflict() ([]int, error) {
 	return nil, nil
 }
 
-// deletionFilter leaves limits out one by one as long as what stays is a conflict.
-func (c *conflictSearch) deletionFilter(core []int) ([]int, error) {
-	for _, k := range slices.Clone(core) {
-		rest := without(core, k)
-		clash, err := c.inConflict(rest)
-		if err != nil {
-			return nil, err
+// deletionFilter leaves limits out one by one as long as what stays is a conflict. It reports whether it is not known of
+// some limit that the others can be kept without it.
+func (c *conflictSearch) deletionFilter(core []int) (left []int, undecided bool, err error) {
+	for again := len(core) > 1; again; {
+		again, undecided = false, false
+		for _, k := range slices.Clone(core) {
+			rest := without(core, k)
+			verdict, err := c.judge(rest)
+			if err != nil {
+				return nil, false, err
+			}
+			if verdict == Infeasible {
+				core, again = rest, undecided // fewer limits may be easier to keep
+			}
+			undecided = undecided || verdict == Undecided
 		}
-		if clash {
-			core = rest
-		}
+		again = again && len(core) > 1
 	}
-	return core, nil
+	return core, undecided && len(core) > 1, nil
 }
 
 func without(list []int, k int) []int {
@@ -151,12 +163,30 @@ func without(list []int, k int) []int {
 
 // inConflict reports whether it is proved that no policy keeps some limits together.
 func (c *conflictSearch) inConflict(limits []int) (bool, error) {
+	verdict, err := c.judge(limits)
+	return verdict == Infeasible, err
+}
+
+// judge says whether some policy keeps limits together: Optimal if one does, Infeasible if it is proved that none does.
+func (c *conflictSearch) judge(limits []int) (Verdict, error) {
+	name := fmt.Sprint(limits)
+	if verdict, known := c.verdicts[name]; known {
+		return verdict, nil
+	}
+	verdict, err := c.findVerdict(limits)
+	if err == nil {
+		c.verdicts[name] = verdict
+	}
+	return verdict, err
+}
+
+func (c *conflictSearch) findVerdict(limits []int) (Verdict, error) {
 	task, err := c.task(limits)
 	if errors.Is(err, geometry.ErrEmpty) {
-		return true, nil
+		return Infeasible, nil
 	}
 	if err != nil {
-		return false, err
+		return Undecided, err
 	}
 	verdict := Undecided
 	err = c.withSolverOrRays(c.ctx, task, c.opts, func(s *solver) error {
@@ -171,9 +201,9 @@ func (c *conflictSearch) inConflict(limits []int) (bool, error) {
 	})
 	var found *NoTotalError
 	if errors.As(err, &found) && found.Wanted { // what grows may keep its limit
-		return false, nil
+		return Undecided, nil
 	}
-	return verdict == Infeasible, err
+	return verdict, err
 }
 
 // relax returns how far limit k alone has to give.
@@ -194,12 +224,15 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	give := math.Inf(1)
+	give := math.NaN()
 	err = c.withSolverOrRays(c.ctx, task, c.opts, func(s *solver) error {
 		if err := s.initialize(); err != nil {
 			return err
 		}
 		verdict, err := s.phase1()
+		if verdict == Infeasible {
+			give = math.Inf(1)
+		}
 		if err == nil && verdict == Optimal {
 			verdict, err = s.phase2()
 		}

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -33,29 +34,30 @@ func (q anyThresholds) conflict() ([]Clash, error) {
 	if q.Problem.Target != nil {
 		all = append(all, nil)
 	}
-	clash := func(some []*Limit) bool {
+	judge := func(some []*Limit) exact.Verdict {
 		if err != nil {
-			return false
+			return exact.Undecided
 		}
-		found := false
-		found, err = q.clashes(some, slices.Contains(some, nil))
-		return found && err == nil
+		verdict := exact.Undecided
+		verdict, err = q.judge(some, slices.Contains(some, nil))
+		return verdict
 	}
-	if !clash(all) {
+	if judge(all) != exact.Infeasible {
 		return nil, err
 	}
-	core := fewest(all, clash)
+	core, undecided := fewest(all, judge)
 	var out []Clash
 	for _, l := range core {
 		if err != nil {
 			break
 		}
-		one := Clash{Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+		one := unfound(nil)
 		if l == nil {
-			one.Give, err = q.distance()
+			one.Give, one.Unknown, err = q.distance()
 		} else {
 			one, err = q.clash(l, math.Inf(1))
 		}
+		one.Undecided = undecided
 		out = append(out, one)
 	}
 	if err != nil {
@@ -64,27 +66,42 @@ func (q anyThresholds) conflict() ([]Clash, error) {
 	return out, nil
 }
 
-// fewest returns one limit or a pair that clash or, where there is none, limits of which none can be left out.
-func fewest(all []*Limit, clash func([]*Limit) bool) []*Limit {
+// fewest returns one limit or a pair that clash or, where there is none, limits of which none can be left out. It
+// reports whether it is not known of one of them that the others can be kept without it.
+func fewest(all []*Limit, find func([]*Limit) exact.Verdict) (core []*Limit, undecided bool) {
+	verdicts := make(map[string]exact.Verdict)
+	judge := func(some []*Limit) exact.Verdict {
+		name := fmt.Sprint(some)
+		if _, known := verdicts[name]; !known {
+			verdicts[name] = find(some)
+		}
+		return verdicts[name]
+	}
 	for _, l := range all {
-		if one := []*Limit{l}; clash(one) {
-			return one
+		if one := []*Limit{l}; judge(one) == exact.Infeasible {
+			return one, false
 		}
 	}
+	core = all
 	for i := range all {
 		for j := range i {
-			if two := []*Limit{all[j], all[i]}; clash(two) {
-				return two
+			if two := []*Limit{all[j], all[i]}; len(core) > 2 && judge(two) == exact.Infeasible {
+				core = two
 			}
 		}
 	}
-	core := all
-	for i := len(core) - 1; i >= 0; i-- {
-		if rest := slices.Delete(slices.Clone(core), i, i+1); clash(rest) {
-			core = rest
+	for again := true; again; {
+		again, undecided = false, false
+		for i := len(core) - 1; i >= 0; i-- {
+			rest := slices.Delete(slices.Clone(core), i, i+1)
+			verdict := judge(rest)
+			if verdict == exact.Infeasible {
+				core, again = rest, undecided // fewer limits may be easier to keep
+			}
+			undecided = undecided || verdict == exact.Undecided
 		}
 	}
-	return core
+	return core, undecided
 }
 
 // each solves a task at all thresholds at which it has returns to choose from, and shows the answers. Where every
@@ -109,19 +126,23 @@ func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(a
 	})
 }
 
-// clashes reports whether it is proved that no thresholds allow a policy that keeps some limits, with the target or
-// without it.
-func (q anyThresholds) clashes(limits []*Limit, target bool) (clashes bool, err error) {
-	kept := false
-	err = q.each(
+// judge says whether some thresholds allow a policy that keeps some limits, with the target or without it: Infeasible if
+// it is proved that none do.
+func (q anyThresholds) judge(limits []*Limit, target bool) (exact.Verdict, error) {
+	verdict := exact.Infeasible
+	err := q.each(
 		func(at *Query) (cmdp.Task, error) {
-			if kept {
+			if verdict == exact.Optimal {
 				return cmdp.Task{}, geometry.ErrEmpty // one is enough
 			}
 			return q.only(at, limits, target)
 		},
-		func(_ *Query, r *exact.Result) { kept = r.Status != exact.Infeasible })
-	return !kept && err == nil, err
+		func(_ *Query, r *exact.Result) {
+			if r.Status != exact.Infeasible {
+				verdict = r.Status
+			}
+		})
+	return verdict, err
 }
 
 // only returns the task of keeping some limits, with the thresholds of another query, and the target or not.
@@ -143,10 +164,10 @@ func (q anyThresholds) only(at *Query, limits []*Limit, target bool) (cmdp.Task,
 
 // clash says how far a limit has to give. It is enough if it gives so much at the thresholds of the query.
 func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) {
-	clash = Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+	clash = unfound(l)
 	if l.Scope == WorstEpisodes {
 		if math.IsInf(enough, 1) {
-			enough, err = q.enoughOfWorst(l)
+			enough, clash.Unknown, err = q.enoughOfWorst(l)
 		}
 		if err != nil || math.IsInf(enough, 1) {
 			return clash, err
@@ -155,7 +176,8 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 		clash.Give = math.Abs(clash.Needed - l.Bound)
 		return clash, err
 	}
-	needed, err := q.needed(l, enough)
+	needed, unknown, err := q.needed(l, enough)
+	clash.Unknown = unknown
 	give := math.Abs(needed - l.expected.bound)
 	if l.Scope == EveryEpisode {
 		clash.Probability = 1 - give
@@ -166,18 +188,20 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 }
 
 // enoughOfWorst returns how far the bound on a mean of the worst episodes has to give at the most suitable of
-// the thresholds that it has, +Inf if that does not do.
-func (q anyThresholds) enoughOfWorst(l *Limit) (float64, error) {
-	way, enough := signOf(l.AtLeast), math.Inf(1)
+// the thresholds that it has, +Inf if that does not do, or is not known to.
+func (q anyThresholds) enoughOfWorst(l *Limit) (enough float64, unknown bool, err error) {
+	way, undecided := signOf(l.AtLeast), false
+	enough = math.Inf(1)
 	number := slices.Index(q.Limits, l)
-	err := q.each(
+	err = q.each(
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
 		func(at *Query, r *exact.Result) {
+			undecided = undecided || r.Status != exact.Infeasible
 			if r.Status == exact.Optimal {
 				enough = min(enough, max(0, way*at.Limits[number].Threshold+r.Objective/l.Share-way*l.Bound))
 			}
 		})
-	return enough, err
+	return enough, undecided && math.IsInf(enough, 1), err
 }
 
 // neededOfWorst returns what the bound on a mean of the worst episodes would have to be, all other limits being
@@ -208,30 +232,33 @@ func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) 
 }
 
 // needed returns what the bound on an expected return would have to be, all other limits being as they are. It is
-// enough if the bound gives so much at the thresholds of the query. It is NaN if no bound is enough.
-func (q anyThresholds) needed(l *Limit, enough float64) (float64, error) {
+// enough if the bound gives so much at the thresholds of the query. It is NaN if no bound is enough, or is known to be.
+func (q anyThresholds) needed(l *Limit, enough float64) (bound float64, unknown bool, err error) {
 	way := signOf(l.expected.atLeast)
 	number := slices.Index(q.Limits, l)
-	least := way*l.expected.bound + enough
-	err := q.each(
+	least, undecided := way*l.expected.bound+enough, false
+	err = q.each(
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
 		func(_ *Query, r *exact.Result) {
+			undecided = undecided || r.Status != exact.Infeasible
 			if r.Status == exact.Optimal {
 				least = min(least, r.Objective)
 			}
 		})
 	if math.IsInf(least, 1) {
-		return math.NaN(), err
+		return math.NaN(), undecided, err
 	}
-	return way * least, err
+	return way * least, false, err
 }
 
-// distance returns how near a policy that keeps all limits comes to the target set, NaN if none keeps them.
-func (q anyThresholds) distance() (float64, error) {
-	least := math.NaN()
+// distance returns how near a policy that keeps all limits comes to the target set, NaN if none keeps them, or is known
+// to.
+func (q anyThresholds) distance() (least float64, unknown bool, err error) {
+	least = math.NaN()
+	undecided := false
 	set, err := (&taskBuilder{compiled: q.compiled, problem: q.Problem, returns: q.Returns}).target()
 	if err != nil {
-		return least, err
+		return least, false, err
 	}
 	err = q.each(
 		func(at *Query) (cmdp.Task, error) {
@@ -247,11 +274,12 @@ func (q anyThresholds) distance() (float64, error) {
 			return task, err
 		},
 		func(_ *Query, r *exact.Result) {
+			undecided = undecided || r.Status != exact.Infeasible
 			if r.Status == exact.Optimal && !(r.Objective >= least) {
 				least = r.Objective
 			}
 		})
-	return least, err
+	return least, undecided && math.IsNaN(least), err
 }
 
 // without returns the task of making what a limit bounds as small as can be, or as large if it is to be large,

@@ -22,6 +22,16 @@ type Clash struct {
 	// Probability is the greatest with which a limit of every episode can be kept, in the place of Needed and
 	// Give; NaN if it is not known, and of other limits.
 	Probability float64
+	// Unknown tells that neither a bound that is enough was found nor that there is none.
+	Unknown bool
+	// Undecided tells, of all limits of a set, that it may not be a smallest one: of the limits without one of it neither
+	// a policy that keeps them nor a proof that there is none was found.
+	Undecided bool
+}
+
+// unfound is the clash of a limit, nil for a target, with nothing known of how far it has to give.
+func unfound(l *Limit) Clash {
+	return Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
 }
 
 // Conflict returns a smallest set of limits of a query with one player that are in conflict. It returns nil if
@@ -56,11 +66,11 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 	if len(q.Of(WorstEpisodes)) > 0 {
 		anywhere := anyThresholds{q, ctx}
 		sides := slices.ContainsFunc(core, func(l *Limit) bool { return l.Scope == OfTarget })
-		clashes, err := anywhere.clashes(core, c.Set || sides)
+		verdict, err := anywhere.judge(core, c.Set || sides)
 		if err != nil {
 			return nil, err
 		}
-		if !clashes || sides {
+		if verdict != exact.Infeasible || sides {
 			return anywhere.conflict()
 		}
 	}
@@ -70,10 +80,12 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 		if err != nil {
 			return nil, err
 		}
+		clash.Undecided = c.Undecided
 		out = append(out, clash)
 	}
 	if c.Set {
-		clash := Clash{Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+		clash := unfound(nil)
+		clash.Undecided, clash.Unknown = c.Undecided, math.IsNaN(c.RelaxSet)
 		if !math.IsInf(c.RelaxSet, 1) {
 			clash.Give = c.RelaxSet
 		}
@@ -98,10 +110,15 @@ func (q *Query) softened(ctx context.Context) (*Query, error) {
 
 // clash says how far a limit would have to give, in its own units, where its row has to give so much.
 func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give float64) (Clash, error) {
-	clash := Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+	clash := unfound(l)
 	switch {
 	case l.Scope != OfTarget && len(q.Of(WorstEpisodes)) > 0:
+		if math.IsNaN(give) {
+			give = math.Inf(1)
+		}
 		return anyThresholds{q, ctx}.clash(l, l.Slack(give))
+	case math.IsNaN(give):
+		clash.Unknown = true
 	case math.IsInf(give, 1):
 	case l.Scope == EveryEpisode:
 		clash.Probability = 1 - give
