@@ -155,7 +155,7 @@ type counted struct{ choices int }
 
 func (c *counted) State(int, []float64) error { return nil }
 
-func (c *counted) Choice(int, []int32, []float64, []float64) error {
+func (c *counted) Choice(int, []int32, []float64, []float64, []float64) error {
 	c.choices++
 	return nil
 }

@@ -329,7 +329,8 @@ func newRobustReport(p *loaded, r *robust.Result, took time.Duration) *robustRep
 		Nominal:        p.named(r.Returns),
 		planLimits: planLimits{report.Number(r.Violation), report.Number(r.Tolerance), []report.Number{},
 			[]limitReport{}},
-		Uncertainty: cmp.Or(newUncertaintyReport(p), &uncertaintyReport{Each: problem.EachStep}), // a log of sure choices
+		// A log of sure choices has none.
+		Uncertainty: cmp.Or(newUncertaintyReport(p), &uncertaintyReport{Each: problem.EachStep}),
 		planDraws:   planDraws{r.Policy.Randomized(), len(r.Mixture)},
 		Iterations:  r.Rounds,
 		Seconds:     report.Number(took.Seconds()),

@@ -31,6 +31,7 @@ type batch struct {
 	rewards      []float64
 	next, hashes []uint64
 	probability  []float64
+	gained       []float64 // rewards of each successor beside those of the choice, if the machine tells them
 }
 
 // atRest stands for the player of a state that is asked to be at rest.
@@ -40,7 +41,7 @@ func (b *batch) clear() {
 	b.done, b.err = 0, nil
 	b.players, b.choices, b.stateRewards = b.players[:0], b.choices[:0], b.stateRewards[:0]
 	b.actions, b.ends, b.rewards = b.actions[:0], b.ends[:0], b.rewards[:0]
-	b.next, b.hashes, b.probability = b.next[:0], b.hashes[:0], b.probability[:0]
+	b.truncate(0, 0, 0)
 }
 
 // end ends the choices of a state of a player.
@@ -49,9 +50,10 @@ func (b *batch) end(player int8) {
 	b.choices = append(b.choices, int32(len(b.actions)))
 }
 
-// truncate leaves the first successors, of so many words each.
-func (b *batch) truncate(successors, words int) {
+// truncate leaves the first successors, of so many words each, and with so many rewards.
+func (b *batch) truncate(successors, words, rewards int) {
 	b.next, b.hashes, b.probability = b.next[:successors*words], b.hashes[:successors], b.probability[:successors]
+	b.gained = b.gained[:successors*rewards]
 }
 
 // An expander finds the choices of states. It is used by one goroutine.
@@ -71,7 +73,7 @@ type expander struct {
 	taken    []taken             // updates along the way, in a staged vector
 	after    []int64             // values after the assignments
 	writes   []written           // assignments of an index
-	gained   []float64           // rewards of the choice
+	gained   []float64           // rewards of the successor that is added
 	weights  map[int32][]float64 // probabilities of commands in this state that are not fixed
 	keys     []uint64            // of the choices of the state, for repeated
 	// successors and choices find those that are there already.
@@ -272,10 +274,10 @@ func (x *expander) choice(v *Vector) {
 	copy(x.scratchAt(0), x.packed)
 	x.product(0, 0, 1, 1, begin)
 	for r := range x.rewards {
-		b.rewards = append(b.rewards, x.gained[r]+x.sum(x.rewards[r].before[v.Action], r, x.values))
+		b.rewards = append(b.rewards, x.shared(begin, r)+x.sum(x.rewards[r].before[v.Action], r, x.values))
 	}
 	if x.Kind != Chain && x.repeated(v.Action, begin) {
-		b.truncate(begin, x.layout.words)
+		b.truncate(begin, x.layout.words, x.told())
 		b.rewards = b.rewards[:earned]
 		return
 	}
@@ -316,10 +318,30 @@ func (x *expander) product(k, level int, probability float64, ways, begin int) {
 	if x.isStaged {
 		x.assignUpdates(to)
 		for r := range x.rewards {
-			x.gained[r] += probability * x.sum(x.rewards[r].after[x.action], r, x.after)
+			x.gained[r] = x.sum(x.rewards[r].after[x.action], r, x.after)
 		}
 	}
 	x.add(to, probability, begin)
+}
+
+// shared takes from all successors of a choice what they have of a reward, if that is the same, and returns it. They
+// keep what differs.
+func (x *expander) shared(begin, r int) float64 {
+	n := x.told()
+	if n == 0 {
+		return 0
+	}
+	gained := x.b.gained[begin*n:]
+	for i := r; i < len(gained); i += n {
+		if gained[i] != gained[r] {
+			return 0
+		}
+	}
+	all := gained[r]
+	for i := r; i < len(gained); i += n {
+		gained[i] = 0
+	}
+	return all
 }
 
 func (x *expander) scratchAt(k int) []uint64 {
@@ -400,12 +422,13 @@ func (x *expander) assignUpdates(to []uint64) {
 	x.layout.pack(to, x.after)
 }
 
-// add adds a successor to the choice that begins at begin. The same state is listed once.
+// add adds a successor to the choice that begins at begin. The same state with the same rewards is listed once.
 func (x *expander) add(to []uint64, probability float64, begin int) {
-	b, n := x.b, x.layout.words
+	b, n, told := x.b, x.layout.words, x.told()
 	h := hash(to)
 	i := x.successors.find(b.hashes[begin:], h, func(i int) bool {
-		return slices.Equal(to, b.next[(begin+i)*n:(begin+i+1)*n])
+		i += begin
+		return slices.Equal(to, b.next[i*n:(i+1)*n]) && slices.Equal(x.gained[:told], b.gained[i*told:(i+1)*told])
 	})
 	if i >= 0 {
 		b.probability[begin+i] += probability
@@ -414,12 +437,13 @@ func (x *expander) add(to []uint64, probability float64, begin int) {
 	b.next = append(b.next, to...)
 	b.hashes = append(b.hashes, h)
 	b.probability = append(b.probability, probability)
+	b.gained = append(b.gained, x.gained[:told]...)
 }
 
 // repeated reports whether the state has had a choice of the same action with the same distribution as
 // the one whose successors begin at begin.
 func (x *expander) repeated(action int32, begin int) bool {
-	b, n, earned := x.b, x.layout.words, len(x.rewards)
+	b, n, earned, told := x.b, x.layout.words, len(x.rewards), x.told()
 	key := uint64(action)
 	for i := begin; i < len(b.hashes); i++ {
 		key = (key ^ b.hashes[i] ^ math.Float64bits(b.probability[i])) * 0x9e3779b97f4a7c15
@@ -430,6 +454,7 @@ func (x *expander) repeated(action int32, begin int) bool {
 		from, end := b.successors(c), int(b.ends[c])
 		return b.actions[c] == action && slices.Equal(b.probability[from:end], b.probability[begin:]) &&
 			slices.Equal(b.next[from*n:end*n], b.next[begin*n:]) &&
+			slices.Equal(b.gained[from*told:end*told], b.gained[begin*told:]) &&
 			slices.Equal(b.rewards[c*earned:(c+1)*earned], b.rewards[len(b.rewards)-earned:])
 	})
 	if i < 0 {
@@ -448,7 +473,7 @@ func (b *batch) successors(choice int) int {
 
 // mix makes one choice of those from number first on, each of which is taken with equal probability.
 func (x *expander) mix(first int) {
-	b, n := x.b, x.layout.words
+	b, n, told, earned := x.b, x.layout.words, x.told(), len(x.rewards)
 	from := b.successors(first)
 	count := float64(len(b.actions) - first)
 	action := b.actions[first]
@@ -458,20 +483,23 @@ func (x *expander) mix(first int) {
 		}
 	}
 	next, probability := slices.Clone(b.next[from*n:]), slices.Clone(b.probability[from:])
-	b.truncate(from, n)
+	gained, ends := slices.Clone(b.gained[from*told:]), slices.Clone(b.ends[first:])
+	rewards := slices.Clone(b.rewards[first*earned:])
+	b.truncate(from, n, told)
+	choice := 0
 	for i, p := range probability {
+		for from+i >= int(ends[choice]) {
+			choice++
+		}
+		for r := range told {
+			x.gained[r] = gained[i*told+r] + rewards[choice*earned+r]
+		}
 		x.add(next[i*n:(i+1)*n], p/count, from)
 	}
-	rewards := b.rewards[first*len(x.rewards):]
-	for c := 1; c < int(count); c++ {
-		for r := range x.rewards {
-			rewards[r] += rewards[c*len(x.rewards)+r]
-		}
-	}
+	b.rewards = b.rewards[:first*earned]
 	for r := range x.rewards {
-		rewards[r] /= count
+		b.rewards = append(b.rewards, x.shared(from, r))
 	}
-	b.rewards = b.rewards[:(first+1)*len(x.rewards)]
 	b.actions = append(b.actions[:first], action)
 	b.ends = append(b.ends[:first], int32(len(b.hashes)))
 }

@@ -8,11 +8,12 @@ import (
 )
 
 // A Sink takes the states of a model in the order of their numbers, and the choices of each. The slices
-// belong to the caller. Next holds numbers of states, each at most once; rewards hold one number for
-// each reward structure, of the state and of the choice.
+// belong to the caller. Next holds numbers of states; rewards hold one number for each reward structure, of the state
+// and of the choice. Gained holds as many for each successor, what it has beside those of the choice; it is empty
+// where successors do not differ in that, and then each is listed once.
 type Sink interface {
 	State(player int, rewards []float64) error
-	Choice(action int, next []int32, probability, rewards []float64) error
+	Choice(action int, next []int32, probability, rewards, gained []float64) error
 }
 
 // ExploreOptions say how a program is explored. The zero value has no limits.
@@ -146,7 +147,7 @@ func (e *exploration) report() {
 
 // number gives the successors of the expanded states of a batch their numbers.
 func (e *exploration) number(b *batch) error {
-	r, words, rewards := e.result, e.layout.words, len(e.Rewards)
+	r, words, rewards, told := e.result, e.layout.words, len(e.Rewards), e.told()
 	choice, from := 0, 0
 	for s := range b.done {
 		if err := e.sink.State(max(0, int(b.players[s])), b.stateRewards[s*rewards:(s+1)*rewards]); err != nil {
@@ -162,8 +163,9 @@ func (e *exploration) number(b *batch) error {
 				n, _ := r.States.add(b.next[i*words:(i+1)*words], b.hashes[i])
 				e.next = append(e.next, int32(n))
 			}
-			earned := b.rewards[choice*rewards : (choice+1)*rewards]
-			if err := e.sink.Choice(int(b.actions[choice]), e.next, b.probability[from:end], earned); err != nil {
+			err := e.sink.Choice(int(b.actions[choice]), e.next, b.probability[from:end],
+				b.rewards[choice*rewards:(choice+1)*rewards], b.gained[from*told:end*told])
+			if err != nil {
 				return err
 			}
 			r.Transitions += end - from

@@ -22,6 +22,9 @@ type machine struct {
 	// at what comes after, or where two groups may write the same variable. Others write a packed state at once.
 	staged  []bool
 	rewards []earnings
+	// differs tells that successors of a choice may have different rewards: by what comes after, or as commands of a
+	// chain, which are one choice.
+	differs bool
 }
 
 type command struct {
@@ -52,6 +55,9 @@ func compileProgram(p *Program) *machine {
 	m.stage()
 	for i := range p.Rewards {
 		m.rewards = append(m.rewards, byAction(&p.Rewards[i]))
+		m.differs = m.differs || slices.ContainsFunc(p.Rewards[i].Items, func(item RewardItem) bool {
+			return item.After || p.Kind == Chain && item.Action >= 0
+		})
 	}
 	m.guards = newGuardTable(m)
 	return m
@@ -70,6 +76,14 @@ func (c *Command) fixed() (p []float64) {
 		return nil
 	}
 	return p
+}
+
+// told is how many rewards are told of each successor: all of them or none.
+func (m *machine) told() int {
+	if m.differs {
+		return len(m.rewards)
+	}
+	return 0
 }
 
 func byAction(r *Reward) earnings {

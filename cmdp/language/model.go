@@ -78,10 +78,17 @@ func appendSparse(column []float64, n int, x float64) []float64 {
 	return append(column, x)
 }
 
-func (s *modelSink) Choice(action int, next []int32, probability, rewards []float64) error {
+func (s *modelSink) Choice(action int, next []int32, probability, rewards, gained []float64) error {
 	m := s.m
 	for i, x := range rewards {
 		m.Rewards[i].Choice = appendSparse(m.Rewards[i].Choice, m.Choices(), x)
+		for b := range next {
+			x := 0.0
+			if len(gained) > 0 {
+				x = gained[b*len(rewards)+i]
+			}
+			m.Rewards[i].Branch = appendSparse(m.Rewards[i].Branch, m.Branches()+b, x)
+		}
 	}
 	s.actions.Of = append(s.actions.Of, int32(action))
 	m.Target = append(m.Target, next...)
@@ -100,7 +107,7 @@ func (s *modelSink) end() {
 		return
 	}
 	s.looped = append(s.looped, int32(last))
-	_ = s.Choice(0, []int32{int32(last)}, []float64{1}, make([]float64, len(s.rewards)))
+	_ = s.Choice(0, []int32{int32(last)}, []float64{1}, make([]float64, len(s.rewards)), nil)
 }
 
 // described names the states of a model and finds those of conditions.

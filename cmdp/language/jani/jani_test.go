@@ -52,6 +52,9 @@ func rows(m *exchange.Model) string {
 					b.WriteString(" +")
 				}
 				fmt.Fprintf(&b, " %.6g %s", m.Probability[e], m.Described.StateName(int(m.Target[e])))
+				for _, r := range m.Rewards {
+					reward(r.Name, r.Branch, e)
+				}
 			}
 			for _, r := range m.Rewards {
 				reward(r.Name, r.Choice, c)
@@ -129,8 +132,8 @@ func TestConstructs(t *testing.T) {
 			 {"location":"k","destinations":[{"location":"e"}]}]}],
 			"system":{"elements":[{"automaton":"P"}]}}`, want: `
 			P=0
-			[a] 0.25 P=1 + 0.75 P=2 r=0.75 q=7 count=1 square=6.5 exits=0.5
-			[a] 0.25 P=1 + 0.75 P=2 r=0.5 q=7 count=1 square=1.75 exits=0.5
+			[a] 0.25 P=1 r=4 square=17 + 0.75 P=2 r=-1 square=3 r=0.5 q=7 count=1 exits=0.5
+			[a] 0.25 P=1 square=1 + 0.75 P=2 square=2 r=0.5 q=7 count=1 exits=0.5
 			P=1
 			[] 1 P=2 count=1 square=2
 			P=2 done`},
@@ -197,11 +200,11 @@ func TestConstructs(t *testing.T) {
 			x=0,P=0
 			[time] 1 x=1,P=0 r=3
 			x=1,P=0
-			[a] 0.5 x=0,P=1 + 0.5 x=0,P=0 r=2.5
+			[a] 0.5 x=0,P=1 r=5 + 0.5 x=0,P=0
 			[time] 1 x=2,P=0 r=3
 			x=0,P=1
 			x=2,P=0
-			[a] 0.5 x=0,P=1 + 0.5 x=0,P=0 r=2.5`},
+			[a] 0.5 x=0,P=1 r=5 + 0.5 x=0,P=0`},
 	} {
 		m, err := model(c.model, c.constants)
 		if err != nil {

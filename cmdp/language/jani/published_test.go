@@ -112,5 +112,5 @@ func FuzzRead(f *testing.F) {
 
 type nothing struct{}
 
-func (nothing) State(int, []float64) error                      { return nil }
-func (nothing) Choice(int, []int32, []float64, []float64) error { return nil }
+func (nothing) State(int, []float64) error                                 { return nil }
+func (nothing) Choice(int, []int32, []float64, []float64, []float64) error { return nil }

@@ -27,9 +27,10 @@ func (r *rows) State(player int, rewards []float64) error {
 	return nil
 }
 
-func (r *rows) Choice(action int, next []int32, probability, rewards []float64) error {
+func (r *rows) Choice(action int, next []int32, probability, rewards, gained []float64) error {
 	s := len(r.choices) - 1
 	n, p, w := append([]int32(nil), next...), append([]float64(nil), probability...), append([]float64(nil), rewards...)
+	own := append([]float64(nil), gained...)
 	at := len(r.choices[s])
 	r.choices[s] = append(r.choices[s], "")
 	r.names = append(r.names, func() string {
@@ -40,6 +41,11 @@ func (r *rows) Choice(action int, next []int32, probability, rewards []float64) 
 				plus = " +"
 			}
 			text += fmt.Sprintf("%s %.6g %s", plus, p[i], r.result.States.StateName(int(n[i])))
+			for k := range w {
+				if len(own) > 0 && own[i*len(w)+k] != 0 {
+					text += fmt.Sprintf(" %s=%g", r.p.Rewards[k].Name, own[i*len(w)+k])
+				}
+			}
 		}
 		for i, x := range w {
 			if x != 0 {
@@ -79,8 +85,8 @@ func bounded(text string, states int) (*language.Explored, error) {
 
 type nothing struct{}
 
-func (nothing) State(int, []float64) error                      { return nil }
-func (nothing) Choice(int, []int32, []float64, []float64) error { return nil }
+func (nothing) State(int, []float64) error                                 { return nil }
+func (nothing) Choice(int, []int32, []float64, []float64, []float64) error { return nil }
 
 // String lists the states in order, with their rewards and choices.
 func (r *rows) String() string {
@@ -232,6 +238,14 @@ func TestConstructs(t *testing.T) {
 			x=0,y=1 r=3
 			[] 0.75 x=1,y=1 + 0.25 x=0,y=1
 			x=1,y=1`},
+		{name: "a chain keeps what each of its commands earns", model: `
+			dtmc
+			module a x : [0..2]; [a] x=0 -> (x'=1); [b] x=0 -> 0.5:(x'=1) + 0.5:(x'=2); endmodule
+			rewards "r" [a] true : 2; [b] true : 4; endrewards`, want: `
+			x=0
+			[] 0.5 x=1 r=2 + 0.25 x=1 r=4 + 0.25 x=2 r=4
+			x=1
+			x=2`},
 		{name: "rewards of states and actions add up; the same choice is listed once", model: `
 			mdp
 			module m

@@ -468,9 +468,13 @@ func (f *found) State(_ int, rewards []float64) error {
 	return nil
 }
 
-func (f *found) Choice(action int, next []int32, probability, rewards []float64) error {
+func (f *found) Choice(action int, next []int32, probability, rewards, gained []float64) error {
+	rewards = slices.Clone(rewards)
+	for i, x := range gained {
+		rewards[i%len(rewards)] += probability[i/len(rewards)] * x
+	}
 	at := &f.choices[len(f.choices)-1]
-	*at = append(*at, foundChoice{action, slices.Clone(next), slices.Clone(probability), slices.Clone(rewards)})
+	*at = append(*at, foundChoice{action, slices.Clone(next), slices.Clone(probability), rewards})
 	return nil
 }
 

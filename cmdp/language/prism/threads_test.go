@@ -104,7 +104,7 @@ var errFull = errors.New("full")
 
 type full struct{ nothing }
 
-func (full) Choice(int, []int32, []float64, []float64) error { return errFull }
+func (full) Choice(int, []int32, []float64, []float64, []float64) error { return errFull }
 
 // FuzzRead: any text is a model or an error that names its file, and a small model can be explored.
 func FuzzRead(f *testing.F) {

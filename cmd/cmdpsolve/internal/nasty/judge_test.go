@@ -236,6 +236,7 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 	}
 	for at, k := range limitsInOrder(p) {
 		l := p.Constraints[k]
+		at += len(a.Constraints) - len(p.Constraints) // behind the sides of the target
 		if !l.sure() || p.endless() || a.Status != "optimal" || at >= len(a.Constraints) ||
 			a.Constraints[at].Slack == nil {
 			continue

@@ -335,6 +335,44 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 			return failure("convert "+ending, "objective %.12g without limits", want).but("%s %s %s after\n%s",
 				a.Status, show(a.Objective), a.message(), text)
 		}
+		if ending == ".jani" {
+			return b.judgeLanguage(p, q, first, model)
+		}
+	}
+	return nil
+}
+
+// judgeLanguage asks for the plan again, with the rows in a language in which destinations have rewards.
+func (b *Bed) judgeLanguage(p *Problem, q *question, first *planned, model string) *Failure {
+	asked := map[string]any{}
+	if err := json.Unmarshal(p.JSON(), &asked); err != nil {
+		panic(err)
+	}
+	returns := map[string]any{}
+	for _, name := range p.names() {
+		returns[name] = map[string]string{"reward": name}
+	}
+	asked["returns"], asked["transitions"] = returns, map[string]string{"file": filepath.Base(model)}
+	delete(asked, "states")
+	delete(asked, "start")
+	delete(asked, "labels")
+	text, err := json.Marshal(asked)
+	if err != nil {
+		panic(err)
+	}
+	file := filepath.Join(filepath.Dir(model), "asked.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		panic(err)
+	}
+	a, _, f := ran[planned](b, "plan", file, "--format", "json", "--quiet")
+	if f != nil || a.Status == "undecided" || first.Status == "undecided" {
+		return f
+	}
+	same := finite(a.Objective) == finite(first.Objective) &&
+		(!finite(a.Objective) || near(*a.Objective, *first.Objective, 10*moderate*q.costSize()))
+	if a.Status != first.Status || !same {
+		return failure("language", "%s %s", first.Status, show(first.Objective)).but("%s %s %s after\n%s", a.Status,
+			show(a.Objective), a.message(), text)
 	}
 	return nil
 }
