@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/robust"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -88,5 +91,131 @@ func TestStandingsMakeUpTheDual(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// drawTimes are the kinds of time that problems of drawRows are asked with.
+var drawTimes = []string{"horizon: 3", "discount: 0.75", "discount: 1", "criterion: average"}
+
+// drawPolicy draws a policy of a query that never draws.
+func drawPolicy(rng *rand.Rand, q *Query) *exact.Policy {
+	rules := make([]markov.Rule, max(1, q.Model.Horizon()))
+	for h := range rules {
+		rules[h].Actions = markov.NewActions(q.Model.States(), 2)
+		for s := range q.Model.States() {
+			if first, end := q.Model.Rows(h).Choices(s); first < end {
+				rules[h].Actions.Set(s, rng.IntN(end-first))
+			}
+		}
+	}
+	return exact.NewPolicy(rules)
+}
+
+// TestVisitsByDefinition: visits of states that offer something are the probabilities to be there at a step, or what
+// they add up to without a horizon, or are on average in a long run. Where a policy never comes nothing is visited.
+func TestVisitsByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 73))
+	for trial := range 40 {
+		time := drawTimes[trial%4]
+		rows := strings.Replace(drawRows(rng, trial%4 == 2), "start: {a: 0.5, b: 0.25, c: 0.25}",
+			[]string{"start: a", "start: {a: 0.75, b: 0.25}"}[trial/4%2], 1)
+		q := parsed(t, "format: cmdp/1\n"+time+"\nreturns: [gain, cost]\n"+rows)
+		policy, m := drawPolicy(rng, q), q.Model
+		got, err := q.Visits(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := map[string]int{drawTimes[0]: 3, drawTimes[1]: 200, drawTimes[2]: 400, drawTimes[3]: 4000}[time]
+		now, sum, weight := make([]float64, 3), make([]float64, 3), 1.0
+		for _, st := range m.StartStates() {
+			now[st.State] = st.Probability
+		}
+		for h := range steps {
+			next := make([]float64, 3)
+			for s, mass := range now {
+				rows := m.Rows(h % max(1, m.Horizon()))
+				first, end := rows.Choices(s)
+				if first == end {
+					next[s] += mass
+					continue
+				}
+				probs := make([]float64, end-first)
+				policy.Distribution(probs, h, s)
+				to, prob := rows.Row(first + int(probs[len(probs)-1]))
+				for i, n := range to {
+					next[n] += mass * prob[i]
+				}
+				if sum[s] += weight * mass; m.Horizon() > 0 && math.Abs(got[h][s]-mass) > 1e-12 {
+					t.Errorf("trial %d, step %d: %v: want %g of state %d", trial, h, got[h], mass, s)
+				}
+			}
+			if now = next; trial%4 == 1 {
+				weight *= 0.75
+			}
+		}
+		for s, x := range sum {
+			size, room := 1.0, 1e-9
+			first, end := m.Rows(0).Choices(s)
+			if trial%4 == 3 {
+				size, room = float64(steps), 3e-3
+			}
+			if m.Horizon() > 0 || first == end {
+				continue
+			}
+			if math.Abs(got[0][s]-x/size) > room || (x > 0) != (got[0][s] > 0) {
+				t.Errorf("trial %d, %s: %v: want %g of state %d", trial, time, got[0], x/size, s)
+			}
+		}
+	}
+}
+
+// TestEvaluationsByDefinition: over a set of models, or one, a plan misses a limit by what the worst return misses it,
+// the worst of several limits counts, and a plan keeps limits that are missed by rounding.
+func TestEvaluationsByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 74))
+	kept := 0
+	for trial := range 60 {
+		one := parsed(t, "format: cmdp/1\n"+drawTimes[trial%2]+"\nreturns: [gain, cost]\n"+drawRows(rng, false))
+		policy := []Drawn{{1, drawPolicy(rng, one)}}
+		v, _, err := NewSimulation(one, policy, 1, 1).Expected(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := Change{Widen: 0.2 * float64(trial%3)}
+		for i, name := range one.Returns {
+			for _, kind := range []string{AtLeast, AtMost}[trial%2:] {
+				room := []float64{0, 0, 1, 2}[rng.IntN(4)] * rng.NormFloat64() * (0.1 + float64(trial%3))
+				change.Bounds = append(change.Bounds, Bound{name, kind, v[i] + room})
+			}
+		}
+		q, err := one.With(t.Context(), change)
+		if err != nil || q.Beyond() {
+			continue
+		}
+		set, err := q.Set(robust.Spec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := q.Evaluate(t.Context(), set, policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed := 0.0
+		for _, b := range change.Bounds {
+			i := 0
+			if b.Return == one.Returns[1] {
+				i = 1
+			}
+			missed = max(missed, map[string]float64{AtLeast: b.Value - e.Least[i], AtMost: e.Greatest[i] - b.Value}[b.Kind])
+		}
+		if !e.Known || math.Abs(e.Violation-missed) > 1e-12 || e.Keeps != (missed < 1e-9) {
+			t.Errorf("trial %d: %+v with %v: want %g to be missed", trial, e, change.Bounds, missed)
+		}
+		if e.Keeps {
+			kept++
+		}
+	}
+	if kept < 5 {
+		t.Errorf("%d plans keep their limits", kept)
 	}
 }
