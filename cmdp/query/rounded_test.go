@@ -64,6 +64,24 @@ func TestRoundedTotalsClaimNoMore(t *testing.T) {
 	}
 }
 
+// TestUnprovedClaimsNothing: what is left of an answer says nothing of all policies, but for what its policy proves.
+func TestUnprovedClaimsNothing(t *testing.T) {
+	goal, err := New(t.Context(), mustParse(t, fmt.Sprintf(walk, "[gain]", "")), CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[exact.Verdict]exact.Verdict{exact.Optimal: exact.Stopped, exact.Stopped: exact.Stopped,
+		exact.Infeasible: exact.Undecided, exact.Undecided: exact.Undecided, exact.Unbounded: exact.Unbounded} {
+		of := &exact.Result{Status: status, Objective: 3, Bound: 2, Gap: 1, Certificate: new(exact.Certificate)}
+		r := goal.Unproved(of)
+		known := status == exact.Unbounded
+		if r.Status != want || r.Certificate != nil || math.IsInf(r.Bound, -1) == known || math.IsInf(r.Gap, 1) == known ||
+			math.IsNaN(r.Objective) != (status == exact.Infeasible) || of.Bound != 2 {
+			t.Errorf("%v: %+v", status, r)
+		}
+	}
+}
+
 // TestRoundedFrontsClaimNoMore: with totals rounded, the points of a curve are no better than what the exact problem
 // has, and the curve of that is no farther from their mixtures than the error, whatever is traded off.
 func TestRoundedFrontsClaimNoMore(t *testing.T) {
