@@ -60,7 +60,8 @@ func playables(t *testing.T) map[string]*playable {
 	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	simulated := &problem.Problem{Name: "rooms", Returns: []string{"gain", "cost"}, Goal: problem.Goal{Maximize: "gain"}}
+	simulated := &problem.Problem{Name: "rooms", Returns: []string{"gain", "cost"}}
+	simulated.Goal = problem.Goal{Maximize: "gain"}
 	rooms := parsed(t, roomsRows("horizon: 2", roomsGoal))
 	simulated.Simulated = rooms.Model.Shape()
 	words := func(of string, names ...string) map[string]string {
@@ -139,6 +140,13 @@ func TestAskedOfProblems(t *testing.T) {
 				playAndMeasure(t, kind+", "+name, c)
 			}
 		}
+		nameless := *p.problem
+		nameless.Name = ""
+		without := playable{problem: &nameless, opts: p.opts, change: p.change}
+		c, err := without.contest(t, func(_ *Settings, o *PrepareOptions) { o.Name = "title" })
+		if err != nil || c.Title != "title" {
+			t.Errorf("%s without a name: %v, titled %q", kind, err, c.Title)
+		}
 		for _, episodes := range []int{1, 2} {
 			c, err := p.contest(t, func(s *Settings, _ *PrepareOptions) {
 				s.Episodes, s.Steps = episodes, min(s.Steps, episodes)
@@ -180,8 +188,10 @@ func playAndMeasure(t *testing.T, what string, c *Contest) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		checkKnown(t, what+", before the first episode", trial.Run)
-		if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
-			t.Fatalf("%s: %v", what, err)
+		shown := 0
+		progress := PlayOptions{Progress: func(_ *Run, episodes int) { shown += episodes }}
+		if err := Play(t.Context(), []*Trial{trial}, progress); err != nil || shown != c.Episodes {
+			t.Fatalf("%s: %d episodes are told of, %v", what, shown, err)
 		}
 		checkKnown(t, what, trial.Run)
 		m := trial.Run.Measure()
@@ -217,7 +227,8 @@ func TestFingerprints(t *testing.T) {
 	texts := []string{"one text", "another"}
 	seen := make(map[string]string)
 	for _, limit := range []int{1, 2} {
-		p := parsed(t, strings.Replace(roomsRows("horizon: 2", roomsGoal), "at_most: 1.6", fmt.Sprint("at_most: ", limit), 1))
+		text := strings.Replace(roomsRows("horizon: 2", roomsGoal), "at_most: 1.6", fmt.Sprint("at_most: ", limit), 1)
+		p := parsed(t, text)
 		for what, tell := range map[string]func(*Settings, string){
 			"nothing": nil, "safe-policy": func(s *Settings, path string) { s.Safe = path },
 			"null-policy": func(s *Settings, path string) { s.Null = path },
@@ -331,12 +342,84 @@ func TestLogsAreWhatWasSeen(t *testing.T) {
 				t.Errorf("%d: %+v: mean returns %v, learned %v", n, at, mean, learned)
 			}
 		}
+		if !endless {
+			checkLogged(t, c, counts, pool, unknown, support)
+		}
 		rows = nil
 		for h := range 3 { // rest leads to state 1 alone
 			rows = append(rows, []string{"0", fmt.Sprint(h + 1), "0", "rest", "0", "0.25", "0"})
 		}
 		if _, err := prepare(write(rows)); (err == nil) == support {
 			t.Errorf("%d: a successor that the model does not have: %v", n, err)
+		}
+	}
+}
+
+// checkLogged compares the plan of a log with that of a planner which is told the same.
+func checkLogged(t *testing.T, c *Contest, counts *cmdp.Counts, pool, unknown, support bool) {
+	t.Helper()
+	m := c.Query.Model
+	cfg := baseline.Config{Shape: m.Shape(), Task: c.Task, Prior: counts, Seed: 3}
+	cfg.Pooled = pool
+	if !unknown {
+		cfg.Returns = m.KnownReturns()
+	}
+	if support {
+		cfg.Knowledge.Support = baseline.SupportOf(m)
+	}
+	want, wanted := baseline.PlanCredibly(t.Context(), cfg, 0.5, 20)
+	log := Log{Pool: pool, Returns: unknown, Support: support}
+	got, err := log.Plan(t.Context(), c.Query, counts, 0.5, 20, 3)
+	if fmt.Sprint(err) != fmt.Sprint(wanted) || err == nil && (got.Share != want.Share ||
+		!reflect.DeepEqual(got.Returns, want.Returns)) {
+		t.Errorf("a plan of a log: %+v, error %v: want %+v, error %v", got, err, want, wanted)
+	}
+}
+
+// TestCheckpointsOfOtherKinds: a checkpoint goes on in a contest of its kind alone, measured or not, with or without a
+// mixture, and with its own number of episodes unless another one is given.
+func TestCheckpointsOfOtherKinds(t *testing.T) {
+	p := playables(t)["episodes"]
+	kinds := []PrepareOptions{{}, {Unmeasured: true}, {Unmeasured: true, Mixture: true}}
+	for i, saved := range kinds {
+		path := filepath.Join(t.TempDir(), "runs")
+		c, err := p.contest(t, func(_ *Settings, o *PrepareOptions) { *o = saved })
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := NewCheckpointFile(path, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results(t, c, file)
+		for j, other := range kinds {
+			for _, given := range []bool{false, true} {
+				s := Defaults()
+				s.Episodes = 9
+				from, err := ReadCheckpoint(path, &s, !other.Unmeasured, func(name string) bool {
+					return given && name == "episodes"
+				})
+				if good := saved.Unmeasured == other.Unmeasured && (saved.Unmeasured || !given); (err == nil) != good {
+					t.Errorf("kind %d in kind %d, other episodes %v: %v", i, j, given, err)
+				}
+				if err != nil {
+					continue
+				}
+				if want := map[bool]int{true: 9, false: 5}[given]; s.Episodes != want {
+					t.Errorf("kind %d: %d episodes: want %d", i, s.Episodes, want)
+				}
+				c, err := p.contest(t, func(of *Settings, o *PrepareOptions) { *of, *o = s, other })
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := NewCheckpointFile(path+"2", c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := again.Adopt(from, path); (err == nil) != (i == j) {
+					t.Errorf("kind %d in kind %d: %v", i, j, err)
+				}
+			}
 		}
 	}
 }
@@ -372,6 +455,10 @@ func TestKnowledgeThatIsNotThere(t *testing.T) {
 			}
 			for _, e := range c.Entrants {
 				needs := strings.HasPrefix(e.Refused, "it needs a ")
+				told := strings.Contains(strings.Join(e.Told, ", "), "Slater constant")
+				if told != (c.cfg.Knowledge.Slater > 0 && slices.Contains(e.Needs, "Slater constant")) {
+					t.Errorf("%s: %s is told %q", name, e.Name, e.Told)
+				}
 				if told := strings.HasSuffix(e.Refused, ", and the model has none"); told != (auto && needs) {
 					t.Errorf("%s: %s, told what there is %v: %q", name, e.Name, auto, e.Refused)
 				}
