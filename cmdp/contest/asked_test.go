@@ -56,7 +56,7 @@ func playables(t *testing.T) map[string]*playable {
 	}
 	game.Opponent = &problem.OpponentSpec{Policy: "adversarial"}
 	other := filepath.Join(t.TempDir(), "other.yaml")
-	text := "format: cmdp/1\n" + strings.ReplaceAll(roomsRows("horizon: 2", roomsGoal), "returns: [1, 1]", "returns: [3, 1]")
+	text := strings.ReplaceAll(roomsRows("format: cmdp/1\nhorizon: 2", roomsGoal), "returns: [1, 1]", "returns: [3, 1]")
 	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -235,11 +235,11 @@ func TestFingerprints(t *testing.T) {
 			"log":         func(s *Settings, path string) { s.Log = path },
 			"changing":    func(s *Settings, path string) { s.Changing = Changing{"drift", path} },
 		} {
-			for n, text := range texts {
+			for n, content := range texts {
 				var prints []string
 				for range 2 {
 					path := filepath.Join(t.TempDir(), "file.csv")
-					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 						t.Fatal(err)
 					}
 					c := &Contest{Settings: Defaults(), Query: compiled(t, p)}
