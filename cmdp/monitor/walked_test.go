@@ -299,6 +299,9 @@ func drawWalk(t *testing.T, rng *rand.Rand, trial int) *walk {
 		sh = shape{states: 4, forward: true, outcomes: sh.outcomes}
 	}
 	m := randomModel(t, rng, sh)
+	if sh.horizon > 0 && trial%3 == 1 {
+		m = promising(t, m)
+	}
 	w := &walk{T: t, rng: rng, trial: trial, whole: trial%2 == 0, of: drawMonitors(t, rng, m, sh)}
 	if trial%10 == 0 {
 		if err := cmdptest.CheckMonitor(m, w.of[0].Monitor); err != nil {
@@ -334,6 +337,21 @@ func drawWalk(t *testing.T, rng *rand.Rand, trial int) *walk {
 		w.of = append(w.of, again)
 	}
 	return w
+}
+
+// promising returns the same model with bounds of what its episodes return.
+func promising(t *testing.T, m *cmdp.Model) *cmdp.Model {
+	t.Helper()
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates(), Promised: true}
+	spec.ReturnToGo = &cmdp.Interval{Lower: []float64{-7, -1}, Upper: []float64{8, 9}}
+	for h := range m.Kernels() {
+		spec.Kernels = append(spec.Kernels, *m.Kernel(h))
+	}
+	with, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return with
 }
 
 // values returns what is remembered in a state, by the names of the monitors.
@@ -517,13 +535,18 @@ func (w *walk) check(at path) {
 			}
 		}
 	}
-	var promise *cmdp.Interval
+	var promise, given *cmdp.Interval // of the product, and of its base
 	if sh := w.p.Model.Shape(); sh != nil {
-		promise = sh.Promise()
+		promise, given = sh.Promise(), w.p.Base().Shape().Promise()
 	}
 	for j, x := range at.returned[len(at.returned)-1] {
 		if want := all[w.columns[j]]; math.Abs(x-want) > 1e-9 {
 			w.Fatalf("trial %d: return %d of %+v is %g: want %g", w.trial, w.columns[j], at.episode, x, want)
+		}
+		c := w.columns[j]
+		if given != nil && c < len(given.Lower) &&
+			(promise.Lower[j] != given.Lower[c] || promise.Upper[j] != given.Upper[c]) {
+			w.Fatalf("trial %d: return %d of the base is promised anew", w.trial, c)
 		}
 		for step, before := range at.returned {
 			left := x - before[j]

@@ -169,6 +169,24 @@ func TestVisitsByDefinition(t *testing.T) {
 	}
 }
 
+// TestLimitsOnMeans: a limit is on long-run means where the returns that it bounds are.
+func TestLimitsOnMeans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 75))
+	for _, limited := range []string{"gain", "cost"} {
+		for n, time := range append(drawTimes, "discount: 1") {
+			returns := "returns: [gain, cost]\n"
+			if n == 4 {
+				returns = "returns: {gain: {}, cost: {criterion: average}}\n"
+			}
+			q := parsed(t, "format: cmdp/1\n"+time+"\n"+returns+"constraints: [{return: "+limited+", at_most: 0.5}]\n"+
+				drawRows(rng, n == 2 || n == 4))
+			if got, want := q.LimitsMeans(), n == 3 || n == 4 && limited == "cost"; got != want {
+				t.Errorf("%s, %slimits means: %v", time, returns, got)
+			}
+		}
+	}
+}
+
 // TestEvaluationsByDefinition: over a set of models, or one, a plan misses a limit by what the worst return misses it,
 // the worst of several limits counts, and a plan keeps limits that are missed by rounding.
 func TestEvaluationsByDefinition(t *testing.T) {

@@ -227,7 +227,8 @@ transitions:
 				head + fmt.Sprintf(wanted, 0.5) + rows,
 				"horizon: 3\nreturns: [x, y, late]\n" + fmt.Sprintf(wanted, 4.0) +
 					"fleet:\n  - name: all\n    count: 8\n    starts: {b: 3, c: 5}\n    returns: {x: x, y: y, late: late}\n" +
-					"    model:\n      " + strings.ReplaceAll(head+rows, "\n", "\n      ") + "\n",
+					"    model:\n      " + strings.ReplaceAll(strings.Replace(head, "{b: 0.375, c: 0.625}", "a", 1)+rows,
+					"\n", "\n      ") + "\n", // the starts of the model do not count
 			} {
 				p, err := problem.Parse("copies.yaml", []byte("format: cmdp/1\n"+text), nil)
 				if err != nil {
