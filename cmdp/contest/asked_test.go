@@ -75,6 +75,8 @@ func playables(t *testing.T) map[string]*playable {
 	model := words("this is computed from the model, and a simulator has none", "returns", "expected", "rho", "support",
 		"slater", "safe-policy", "null-policy")
 	model["measured"], model["log"] = "a simulator has none", "a simulator has no names"
+	const episodic = "returns change from episode to episode of a model with a horizon and one player"
+	endless["changing"], model["changing"] = episodic, episodic
 	steps := func(s *Settings) { s.Steps, s.Episodes = 5, 7 }
 	stay := words("this is about returns that stay", "rho", "slater", "safe-policy", "null-policy", "log", "expected",
 		"mixture")
@@ -85,11 +87,11 @@ func playables(t *testing.T) map[string]*playable {
 		"changing": {problem: rooms, change: func(s *Settings) { s.Changing = adversary },
 			refused: stay},
 		"a ball": {problem: parsed(t, roomsRows("horizon: 2", "goal: {minimize: cost}\ntarget: {ball: {center: [1, 1], "+
-			"radius: 2}}")), refused: map[string]string{}},
+			"radius: 2}}")), refused: map[string]string{"changing": "against a linear goal"}},
 		"drifting":  {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"drift", other} }, refused: stay},
 		"switching": {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"switch", other} }, refused: stay},
 		"game": {problem: game, change: func(s *Settings) { s.Algorithms = []string{"moma"} },
-			refused: map[string]string{"log": "one player", "planner": "want hoeffding",
+			refused: map[string]string{"log": "one player", "planner": "want hoeffding", "changing": episodic,
 				"rho": "only the double dual update"}},
 		"simulator": {problem: simulated, refused: model, change: func(s *Settings) { s.Returns = "unknown" },
 			opts: PrepareOptions{Unmeasured: true,
@@ -119,6 +121,7 @@ func TestAskedOfProblems(t *testing.T) {
 		"mixture":     func(_ *Settings, o *PrepareOptions) { o.Mixture, o.Unmeasured = true, true },
 		"measured":    func(_ *Settings, o *PrepareOptions) { o.Unmeasured = false },
 		"planner":     func(s *Settings, _ *PrepareOptions) { s.Planner = "bernstein" },
+		"changing":    func(s *Settings, _ *PrepareOptions) { s.Changing = adversary },
 	}
 	for kind, p := range playables(t) {
 		for name, change := range asked {
@@ -424,6 +427,47 @@ func TestCheckpointsOfOtherKinds(t *testing.T) {
 	}
 }
 
+// TestVariantsThatAreLeftOut: of learners that come to the same one is among the fitting ones, and the variant of MOMA
+// that is left out plays as moma does.
+func TestVariantsThatAreLeftOut(t *testing.T) {
+	for _, goal := range []string{roomsGoal, "constraints: [{return: cost, at_most: 1.6}]"} {
+		for _, dual := range []string{"", "free", "projection"} {
+			p := playable{problem: parsed(t, roomsRows("horizon: 2", goal))}
+			with := func(names ...string) *Contest {
+				c, err := p.contest(t, func(s *Settings, o *PrepareOptions) {
+					s.Algorithms, s.Dual, s.Episodes, o.Unmeasured = names, dual, 9, true
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			fit := with(Fitting)
+			in := func(name string) bool {
+				return slices.ContainsFunc(fit.Entrants, func(e *Entrant) bool { return e.Name == name })
+			}
+			var out []string
+			for _, e := range with("all").Entrants {
+				if strings.HasPrefix(e.Name, "moma") && e.Refused == "" && !in(e.Name) {
+					out = append(out, e.Name)
+				}
+			}
+			if len(out) != 1 || dual == "" && out[0] == "moma" {
+				t.Errorf("%s, dual %q: %q are left out", goal, dual, out)
+				continue
+			}
+			if dual == "" {
+				c := with("moma", out[0])
+				results(t, c, nil)
+				one, other := c.Entrants[0].Results[0].Average, c.Entrants[1].Results[0].Average
+				if !reflect.DeepEqual(one, other) {
+					t.Errorf("%s: %s has %v, and moma %v", goal, out[0], other, one)
+				}
+			}
+		}
+	}
+}
+
 // TestKnowledgeThatIsNotThere: whoever needs what the model does not have is left out, with a reason that says so if it
 // was looked for; a policy file that is no null policy is refused.
 func TestKnowledgeThatIsNotThere(t *testing.T) {
@@ -436,7 +480,7 @@ func TestKnowledgeThatIsNotThere(t *testing.T) {
 	for name, p := range map[string]struct {
 		goal, null string
 		refused    bool
-	}{"limits that nothing keeps": {never, "auto", false}, "a ball": {curved, "auto", false},
+	}{"limits that nothing keeps": {never, "auto", false}, "limits": {roomsGoal, "auto", false}, "a ball": {curved, "auto", false},
 		"random costs": {roomsGoal, file, true}, "a policy for a ball": {curved, file, true}} {
 		all := playable{problem: parsed(t, roomsRows("horizon: 2", p.goal))}
 		for _, auto := range []bool{true, false} {
@@ -455,16 +499,20 @@ func TestKnowledgeThatIsNotThere(t *testing.T) {
 			}
 			for _, e := range c.Entrants {
 				needs := strings.HasPrefix(e.Refused, "it needs a ")
-				told := strings.Contains(strings.Join(e.Told, ", "), "Slater constant")
-				if told != (c.cfg.Knowledge.Slater > 0 && slices.Contains(e.Needs, "Slater constant")) {
-					t.Errorf("%s: %s is told %q", name, e.Name, e.Told)
+				know := c.cfg.Knowledge
+				for need, known := range map[string]bool{"Slater constant": know.Slater > 0,
+					"safe policy": know.Safe != nil, "null policy": know.Null != nil} {
+					told := strings.Contains(strings.Join(e.Told, ", "), need)
+					if told != (known && slices.Contains(e.Needs, need)) {
+						t.Errorf("%s: %s is told %q, %s is known: %v", name, e.Name, e.Told, need, known)
+					}
 				}
 				if told := strings.HasSuffix(e.Refused, ", and the model has none"); told != (auto && needs) {
 					t.Errorf("%s: %s, told what there is %v: %q", name, e.Name, auto, e.Refused)
 				}
 			}
 			// To rest costs 1.5 for certain.
-			if found := c.cfg.Knowledge.Null != nil; found != (auto && p.goal == never) {
+			if found := c.cfg.Knowledge.Null != nil; found != (auto && p.goal != curved) {
 				t.Errorf("%s: a null policy was found: %v", name, found)
 			}
 		}

@@ -95,6 +95,18 @@ func TestCommunicating(t *testing.T) {
 			t.Errorf("trial %d: %v: want it played: %v\n%s", trial, err, want, text.String())
 		}
 		if err != nil {
+			var from, to int
+			_, said, _ := strings.Cut(err.Error(), "no choice ")
+			_, failed := fmt.Sscanf(said, "leads from %d back to %d", &from, &to)
+			if failed != nil || leads[from][to] {
+				t.Errorf("trial %d: %v\n%s", trial, err, text.String())
+			}
+		}
+		discounted := "discount: 0.5\n" + text.String()
+		if _, err := contestOf(t, discounted, PrepareOptions{Unsolved: true}, func(*Settings) {}); err != nil {
+			t.Errorf("trial %d, with a discount: %v", trial, err)
+		}
+		if err != nil {
 			refused++
 		}
 	}
