@@ -224,7 +224,8 @@ func TestEvaluationsByDefinition(t *testing.T) {
 			if b.Return == one.Returns[1] {
 				i = 1
 			}
-			missed = max(missed, map[string]float64{AtLeast: b.Value - e.Least[i], AtMost: e.Greatest[i] - b.Value}[b.Kind])
+			by := map[string]float64{AtLeast: b.Value - e.Least[i], AtMost: e.Greatest[i] - b.Value}[b.Kind]
+			missed = max(missed, by)
 		}
 		if !e.Known || math.Abs(e.Violation-missed) > 1e-12 || e.Keeps != (missed < 1e-9) {
 			t.Errorf("trial %d: %+v with %v: want %g to be missed", trial, e, change.Bounds, missed)

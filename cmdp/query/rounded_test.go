@@ -70,13 +70,14 @@ func TestUnprovedClaimsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for status, want := range map[exact.Verdict]exact.Verdict{exact.Optimal: exact.Stopped, exact.Stopped: exact.Stopped,
-		exact.Infeasible: exact.Undecided, exact.Undecided: exact.Undecided, exact.Unbounded: exact.Unbounded} {
+	for status, want := range map[exact.Verdict]exact.Verdict{exact.Optimal: exact.Stopped,
+		exact.Stopped: exact.Stopped, exact.Infeasible: exact.Undecided, exact.Undecided: exact.Undecided,
+		exact.Unbounded: exact.Unbounded} {
 		of := &exact.Result{Status: status, Objective: 3, Bound: 2, Gap: 1, Certificate: new(exact.Certificate)}
 		r := goal.Unproved(of)
 		known := status == exact.Unbounded
-		if r.Status != want || r.Certificate != nil || math.IsInf(r.Bound, -1) == known || math.IsInf(r.Gap, 1) == known ||
-			math.IsNaN(r.Objective) != (status == exact.Infeasible) || of.Bound != 2 {
+		if r.Status != want || r.Certificate != nil || math.IsInf(r.Bound, -1) == known ||
+			math.IsInf(r.Gap, 1) == known || math.IsNaN(r.Objective) != (status == exact.Infeasible) || of.Bound != 2 {
 			t.Errorf("%v: %+v", status, r)
 		}
 	}
