@@ -101,6 +101,8 @@ func TestProperties(t *testing.T) {
 	}{
 		{`R{"x"} [C]`, "x: {reward: x}", "discount: 1", walk, "", 1 + river*4 + fields*2*2},
 		{`R{"x"} [C<=k]`, "the same", "horizon: k", walk, "x: {reward: x}", 1 + river*4 + fields*(2+0.5*2)},
+		{`R{"x"} [C{"y"}<=k]`, "t: {total: x, within: {return: y, at_most: k}}", "discount: 1", walk,
+			"t: {total: x, within: {return: x, at_most: k}}, x: {reward: x}", 1 + fields*2},
 		{`R{"x"} [F "goal"]`, "the same", "discount: 1", walk, "x: {reward: x}", 1 + river*4 + fields*2*2},
 		{`P [F "goal"]`, "p: {reach: goal}", "discount: 1", walk, "", river + fields*0.8},
 		{`P ["safe" U "goal"]`, "p: {reach: goal, while: safe}", "discount: 1", walk, "", fields * 0.8},

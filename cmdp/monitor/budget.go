@@ -49,7 +49,7 @@ const (
 type BudgetSpec struct {
 	Title string
 	// Model is the base, and Coordinate the number of the return whose total counts. It may be one of an earlier
-	// monitor; Amounts then lists all that this one may return in a step.
+	// monitor. Amounts lists all that the return may be in a step; for one of the model it may be left out.
 	Model      *cmdp.Model
 	Coordinate int
 	Amounts    []float64

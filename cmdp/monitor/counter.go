@@ -20,11 +20,11 @@ type counter struct {
 	signs      [2]bool   // there are negative and positive returns
 }
 
-// findUnit finds the unit, and how many units each return has. Amounts lists the returns of a coordinate that the
-// model does not have.
+// findUnit finds the unit, and how many units each return has. Values lists the returns; nil stands for all that the
+// model has of a coordinate of its own.
 func (k *counter) findUnit(m *cmdp.Model, coordinate int, values []float64, how Rounding, resolution float64) error {
-	if coordinate < m.Dim() {
-		values = amounts(m, coordinate)
+	if coordinate < m.Dim() && values == nil {
+		values = Amounts(m, coordinate)
 	}
 	k.coordinate, k.unit, k.amounts = coordinate, Unit(values), nil
 	k.values = slices.Compact(slices.Sorted(slices.Values(values)))
@@ -72,8 +72,12 @@ func (k *counter) amount(x float64) (n int, ok bool) {
 	return k.amounts[i], true
 }
 
-// amounts lists the different values of a return.
-func amounts(m *cmdp.Model, coordinate int) []float64 {
+// Amounts lists what a return of a model may be in a step, in ascending order. It allocates. It panics if the model has
+// no such coordinate.
+func Amounts(m *cmdp.Model, coordinate int) []float64 {
+	if m == nil || coordinate < 0 || coordinate >= m.Dim() {
+		panic("monitor: want a model, and the number of one of its returns")
+	}
 	seen := make(map[float64]bool)
 	for h := range m.Kernels() {
 		rows := m.Rows(h)

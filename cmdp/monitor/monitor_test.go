@@ -51,6 +51,24 @@ func until(target, while []bool, within int, atMost map[int]float64) func(histor
 	}
 }
 
+// firstPart is the number that PartialTotal is to return, of one return.
+func firstPart(of int, while []bool, within int, atMost map[int]float64) func(history) float64 {
+	return func(h history) float64 {
+		sum := 0.0
+		for i, r := range h.returns {
+			out := !while[h.states[i]] || within >= 0 && i >= within
+			for cost, most := range atMost {
+				out = out || (history{returns: h.returns[:i+1]}).total(cost) > most
+			}
+			if out {
+				break
+			}
+			sum += r[of]
+		}
+		return sum
+	}
+}
+
 func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []question {
 	target, while := randomSet(rng, m.States()), randomSet(rng, m.States())
 	within := rng.IntN(4)
@@ -82,7 +100,10 @@ func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []que
 			t.Fatal(err)
 		}
 	}
+	of, first := rng.IntN(2), *spending
+	first.Title, first.Target = "first", nil
 	return []question{
+		{"first", &monitor.PartialTotal{Reach: first, Coordinate: of}, firstPart(of, while, first.Within, atMost)},
 		{"reach", &monitor.Reach{Title: "reach", Target: target, Within: -1}, until(target, nil, -1, nil)},
 		{"until", &monitor.Reach{Title: "until", Target: target, While: while, Within: -1},
 			until(target, while, -1, nil)},

@@ -18,7 +18,7 @@ import (
 type Reach struct {
 	Title string
 	// Target says of each state whether it is in the target, While whether it may be passed
-	// through on the way there. A nil While lets all states pass.
+	// through on the way there. No state is in a nil Target, and a nil While lets all states pass.
 	Target, While []bool
 	// Within is the largest number of steps, −1 for any number.
 	Within int
@@ -113,14 +113,19 @@ func (r *Reach) Rewards() int { return 1 }
 // Range is [0, 1].
 func (r *Reach) Range(lower, upper []float64) { lower[0], upper[0] = 0, 1 }
 
-// Start looks at the first state, and at what monitors before this one return there.
-func (r *Reach) Start(dst []float64, t Transition) int {
+// full is the memory before anything is spent.
+func (r *Reach) full() int {
 	memory := r.Within + 1 // the digit of steps is 0 where they have no bound
 	for i := len(r.costs) - 1; i >= 0; i-- {
 		memory = memory*(r.costs[i].most+1) + r.costs[i].most
 	}
+	return 1 + memory
+}
+
+// Start looks at the first state, and at what monitors before this one return there.
+func (r *Reach) Start(dst []float64, t Transition) int {
 	dst[0] = 0
-	memory = r.afterCosts(1+memory, t)
+	memory := r.afterCosts(r.full(), t)
 	if memory == over {
 		return over
 	}
@@ -166,7 +171,7 @@ func (r *Reach) afterCosts(memory int, t Transition) int {
 func (r *Reach) look(dst []float64, memory int, t Transition) int {
 	dst[0] = 0
 	switch {
-	case r.Target[t.Next]:
+	case r.Target != nil && r.Target[t.Next]:
 		dst[0] = 1
 		return over
 	case r.While != nil && !r.While[t.Next] || r.Within >= 0 && r.steps(memory) == 0:

@@ -63,13 +63,13 @@ type asked struct {
 	rewards     []string // of the model
 	horizon     int
 	average     bool // some formula is a mean
-	total       bool // some formula is none
+	once        bool // some formula is none
 	rest        string
 	program     *language.Program
 	agent       string            // of a game
 	entering    map[string]string // conditions that are returns of a game
 	names       map[string]bool
-	spent       map[string]string // the returns whose totals are bounded on a way, by their rewards
+	spent       map[string]string // the returns that others look at, by their rewards
 	returns     []string          // as members of the mapping
 	constraints []string
 	goals       []string
@@ -96,12 +96,15 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 			return "", nil, err
 		}
 	}
+	if program.Kind != language.Game && slices.ContainsFunc(p.Formulas, a.beyond) {
+		a.horizon = 0
+	}
 	for i := range p.Formulas {
 		if err := a.add(&p.Formulas[i]); err != nil {
 			return "", nil, err
 		}
 	}
-	if a.average && a.total {
+	if a.average && a.once {
 		return "", nil, a.bad(&p.Formulas[0],
 			"long-run means beside totals or probabilities: ask them in a problem file, see docs/properties.md")
 	}
@@ -130,7 +133,7 @@ func (a *asked) examine(f *property.Formula, formulas int) error {
 			"bound a reward that is 1 for each unit of time, as in F{\"time\"}<=%d", f.Within)
 	case f.Within == 0 && f.Kind == 'R':
 		return a.bad(f, "the total of 0 steps, which is 0: want a bound of 1 or more")
-	case f.Within > 0 && f.Kind == 'R':
+	case f.Within > 0 && f.Kind == 'R' && f.Costs == nil:
 		a.horizon = f.Within
 	}
 	if f.Kind == 'R' && f.Path == 'F' {
@@ -178,6 +181,14 @@ func (a *asked) text(model string, constants map[string]string, name string) str
 		line("  rest: %s", quote(a.rest))
 	}
 	return b.String()
+}
+
+// beyond reports whether the steps of the horizon do not tell a formula.
+func (a *asked) beyond(f property.Formula) bool {
+	if f.Kind == 'R' && f.Costs == nil {
+		return f.Within != a.horizon
+	}
+	return f.Within < 0 || f.Within > a.horizon
 }
 
 // play looks at who asks a formula. In a game that is one player, against the other one, and for a number of steps.
@@ -263,7 +274,7 @@ func (a *asked) measured(f *property.Formula) (name, kind string, err error) {
 	if f.Path == 'S' {
 		a.average = true
 	} else {
-		a.total = true
+		a.once = true
 	}
 	if a.program.Kind == language.Game && f.Kind == 'P' {
 		name = "p"
@@ -282,15 +293,11 @@ func (a *asked) measured(f *property.Formula) (name, kind string, err error) {
 	case a.rest != "" && (f.Goal != a.rest || f.Path == 'G'):
 		return "", "", a.bad(f, "rewards up to %s beside what does not end there: formulas beside R [F …] have to "+
 			"be F or U with the same states", a.rest)
-	case a.horizon > 0 && f.Kind == 'R' && f.Within != a.horizon:
+	case a.horizon > 0 && f.Kind == 'R' && f.Costs == nil && f.Within != a.horizon:
 		return "", "", a.bad(f, "the total of another number of steps than %d: want the same for all", a.horizon)
-	case a.horizon > 0 && f.Kind == 'P' && (f.Within < 0 || f.Within > a.horizon):
-		return "", "", a.bad(f, "a probability without a bound of at most %d steps beside totals of %d steps",
-			a.horizon, a.horizon)
 	}
 	if f.Kind == 'R' {
-		name, err = a.rewardOf(f)
-		return name, `{reward: ` + quote(name) + "}", err
+		return a.total(f)
 	}
 	if f.Kind == 'S' {
 		return "share", `{visits: ` + quote(f.Goal) + "}", nil
@@ -309,7 +316,25 @@ func (a *asked) measured(f *property.Formula) (name, kind string, err error) {
 	return name, kind + within + "}", err
 }
 
-// within returns the member that bounds the way to the goal of a formula, empty without a bound.
+// total returns a name for the total of rewards, and the return that is it.
+func (a *asked) total(f *property.Formula) (name, kind string, err error) {
+	name, err = a.rewardOf(f)
+	if err != nil || f.Costs == nil && (f.Within < 0 || f.Within == a.horizon) {
+		return name, `{reward: ` + quote(name) + "}", err
+	}
+	within, err := a.within(f)
+	return name + " within bounds", `{total: ` + quote(a.counted(name)) + within + "}", err
+}
+
+// counted returns the name of a return that others look at, by its reward.
+func (a *asked) counted(reward string) string {
+	if _, known := a.spent[reward]; !known {
+		a.spent[reward] = a.give(reward, `{reward: `+quote(reward)+"}")
+	}
+	return a.spent[reward]
+}
+
+// within returns the member that bounds the way to the goal of a formula, or its total, empty without a bound.
 func (a *asked) within(f *property.Formula) (string, error) {
 	var bounds []string
 	if f.Within >= 0 {
@@ -325,10 +350,7 @@ func (a *asked) within(f *property.Formula) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if _, known := a.spent[reward]; !known {
-			a.spent[reward] = a.give(reward, `{reward: `+quote(reward)+"}")
-		}
-		bounds = append(bounds, `{return: `+quote(a.spent[reward])+`, at_most: `+
+		bounds = append(bounds, `{return: `+quote(a.counted(reward))+`, at_most: `+
 			strconv.FormatFloat(c.AtMost, 'g', -1, 64)+"}")
 	}
 	switch len(bounds) {

@@ -10,17 +10,20 @@ import (
 )
 
 // A Return says what one coordinate of the return is. Its zero value is what rows give under
-// the name of the return. Reach, Visits, Exceeds and Excess follow from the course of an
-// episode instead; at most one field is set, and While and Within besides Reach.
+// the name of the return. Reach, Total, Visits, Exceeds, Meets and Excess follow from the course of an
+// episode instead; at most one field is set, and While and Within besides Reach or Total.
 type Return struct {
 	// Reward is a reward of the model that the transitions refer to. Only files have it: once
 	// the model is read, the return is what its rows give.
 	Reward string `json:"reward,omitempty" jsonschema:"what the model that the transitions refer to calls the return"`
 	// Reach is 1 when a state of the set is reached for the first time, also at the start, and 0
 	// otherwise: its total is the probability of getting there.
-	Reach  *StateSet  `json:"reach,omitempty" jsonschema:"1 when a state of the set is reached for the first time, also at the start"`
-	While  *StateSet  `json:"while,omitempty" jsonschema:"reach: on the way there, only states of this set"`
-	Within CostBounds `json:"within,omitempty" jsonschema:"reach: in at most so many steps, or with at most so much of a return up to there"`
+	Reach *StateSet `json:"reach,omitempty" jsonschema:"1 when a state of the set is reached for the first time, also at the start"`
+	// Total is the name of a return that counts for as long as the process has been in states of While alone, and
+	// all bounds of Within hold, a step's own costs included.
+	Total  string     `json:"total,omitempty" jsonschema:"the total of the return of this name, for as long as while and within say"`
+	While  *StateSet  `json:"while,omitempty" jsonschema:"reach, total: on the way, only states of this set"`
+	Within CostBounds `json:"within,omitempty" jsonschema:"reach, total: in at most so many steps, or with at most so much of a return up to there"`
 	Visits *StateSet  `json:"visits,omitempty" jsonschema:"the number of steps that begin in a state of the set"`
 	// Exceeds, Meets and Excess judge the total of another return over an episode.
 	Exceeds *Threshold `json:"exceeds,omitempty" jsonschema:"1 if the total of a return over the episode is above a limit"`
@@ -37,7 +40,7 @@ type Threshold struct {
 	Limit  float64 `json:"limit" jsonschema:"its limit"`
 }
 
-// CostBounds bound the way to a target. All of them hold.
+// CostBounds bound the way to a target, or the part of an episode in which a total counts. All of them hold.
 type CostBounds []CostBound
 
 // A CostBound bounds the total of a return, none of which is negative, up to the target. Without a return it is the
@@ -110,8 +113,11 @@ func (w *CostBound) encode(b []byte) []byte {
 // Derived reports whether the return follows from the course of an episode, not from what rows
 // give under its name.
 func (r *Return) Derived() bool {
-	return r.Reach != nil || r.Visits != nil || r.Judged() != nil
+	return r.Reach != nil || r.Total != "" || r.Visits != nil || r.Judged() != nil
 }
+
+// ofTotals reports whether the return follows from totals of others.
+func (r *Return) ofTotals() bool { return r.Total != "" || r.Judged() != nil || r.Within.Spends() }
 
 // Judged returns the limit for the total of another return that the return is about, nil if it is about none.
 func (r *Return) Judged() *Threshold { return cmp.Or(r.Exceeds, r.Meets, r.Excess) }
@@ -120,19 +126,23 @@ func (r *Return) Judged() *Threshold { return cmp.Or(r.Exceeds, r.Meets, r.Exces
 func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 	var errs memberErrors
 	kinds := 0
-	for _, given := range []bool{r.Reward != "", r.Reach != nil, r.Visits != nil, r.Exceeds != nil, r.Meets != nil,
-		r.Excess != nil} {
+	for _, given := range []bool{r.Reward != "", r.Reach != nil, r.Total != "", r.Visits != nil, r.Exceeds != nil,
+		r.Meets != nil, r.Excess != nil} {
 		if given {
 			kinds++
 		}
 	}
 	if kinds > 1 {
-		errs = append(errs, fmt.Errorf("problem: %d kinds of return: want one of reward, reach, visits, exceeds, "+
-			"meets or excess, or none", kinds))
+		errs = append(errs, fmt.Errorf("problem: %d kinds of return: want one of reward, reach, total, visits, "+
+			"exceeds, meets or excess, or none", kinds))
 	}
-	if r.Reach == nil && (r.While != nil || r.Within != nil) {
-		errs = append(errs, errors.New("problem: while and within are given without reach"))
+	switch limited := r.While != nil || r.Within != nil; {
+	case limited && r.Reach == nil && r.Total == "":
+		errs = append(errs, errors.New("problem: while and within are given without reach or total"))
+	case r.Total != "" && !limited:
+		errs = append(errs, errors.New("problem: total is given without while and within: want one of them"))
 	}
+	errs = append(errs, p.checkTotal(r.Total, finder))
 	errs = append(errs, p.checkCostBounds(r.Within, finder))
 	for _, part := range []struct {
 		key string
@@ -155,7 +165,7 @@ func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 	return errs.orNil()
 }
 
-// checkCostBounds looks at the bounds on the way to a target.
+// checkCostBounds looks at the bounds of costs.
 func (p *Problem) checkCostBounds(bounds CostBounds, finder *stateFinder) error {
 	for i, w := range bounds {
 		inside := func(key, format string, args ...any) error {
@@ -177,9 +187,23 @@ func (p *Problem) checkCostBounds(bounds CostBounds, finder *stateFinder) error 
 		case w.Return == "":
 		case at < 0:
 			return inside("return", "unknown return %s%s", shorten(w.Return), finder.orWant(w.Return, p.Returns))
-		case p.Kinds[at].Judged() != nil || p.Kinds[at].Within.Spends():
+		case p.Kinds[at].ofTotals():
 			return inside("return", "%s is about a total itself: want another return", w.Return)
 		}
+	}
+	return nil
+}
+
+// checkTotal looks at the return whose total counts.
+func (p *Problem) checkTotal(name string, finder *stateFinder) error {
+	if name == "" {
+		return nil
+	}
+	switch i := finder.returns.find(p.Returns, name); {
+	case i < 0:
+		return Inside(fmt.Errorf("problem: unknown return %s%s", shorten(name), finder.orWant(name, p.Returns)), "total")
+	case p.Kinds[i].ofTotals():
+		return Inside(fmt.Errorf("problem: %s is about a total itself: want another return", name), "total")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -19,7 +20,8 @@ import (
 // to b with 1/2 and to g with 1/4; b goes to a and g with 1/2 each; g goes back to a, or with no end of steps
 // stays. As in PRISM a target that holds at the start counts, whatever while and within say. After one step
 // without g the chain is in a with 1/4 and in b with 1/2, after two with 5/16 and 1/8, after three with 9/64
-// and 10/64. A step from a burns 1, one from b 2: g is come to with a, aa, aaa and ab before it for at most 3.
+// and 10/64. A step from a burns 1, one from b 2: g is come to with a, aa, aaa and ab before it for at most 3. A total
+// counts the steps that begin before it ends and that keep its bounds themselves.
 func TestUntilByHand(t *testing.T) {
 	for _, c := range []struct {
 		asked, start   string
@@ -62,12 +64,29 @@ func TestUntilByHand(t *testing.T) {
 		{"{reach: g, within: {return: passed, at_most: 0}}", "a", 21.0 / 64, 1.0 / 3},
 		{"{reach: g, within: [{return: passed, at_most: 1}, {return: fuel, at_most: 4}, 9]}", "a", 45.0 / 64, -1},
 		{"{reach: g, within: {return: came, at_most: 0}}", "a", 21.0 / 64, 1.0 / 3},
+		{"{total: fuel, while: a}", "a", 21.0 / 16, 4.0 / 3},
+		{"{total: fuel, while: {not: g}}", "a", 45.0 / 16, 4},
+		{"{total: fuel, while: b}", "a", 0, 0},
+		{"{total: fuel, while: []}", "a", 0, 0},
+		{"{total: fuel, within: 0}", "a", 0, 0},
+		{"{total: fuel, within: 1}", "{g: 0.25, a: 0.75}", 0.75, 0.75},
+		{"{total: fuel, within: 2}", "a", 2.25, 2.25},
+		{"{total: fuel, while: a, within: 2}", "a", 1.25, 1.25},
+		{"{total: fuel, within: {return: fuel, at_most: 0.9}}", "a", 0, 0},
+		{"{total: fuel, within: {return: fuel, at_most: 2}}", "a", 1.5, 1.25},
+		{"{total: fuel, within: [2, {return: passed, at_most: 0}]}", "a", 1.25, 1.25},
+		{"{total: fuel, within: {return: passed, at_most: 0}}", "a", 25.0 / 16, 4.0 / 3},
+		{"{total: passed, within: {return: fuel, at_most: 3}}", "a", 1.0 / 2, 1.0 / 2},
+		{"{total: came, within: {return: fuel, at_most: 1}}", "a", 1.0 / 2, 1.0 / 2},
+		{"{total: came, within: 0}", "b", 1, 1},
+		{"{exceeds: {return: early, limit: 1}}", "a", 3.0 / 4, 3.0 / 4},
+		{"{excess: {return: early, limit: 1}}", "a", 1.25, 1.25},
 	} {
 		for time, want := range map[string]float64{"horizon: 3": c.steps, "discount: 1": c.forever} {
 			if want < 0 {
 				continue // worked out for three steps alone
 			}
-			text := "format: cmdp/1\n" + time + "\nstates: [a, b, g]\nstart: " + c.start + "\nreturns: {asked: " + c.asked + `, passed: {visits: b}, came: {reach: b}, fuel: {}}
+			text := "format: cmdp/1\n" + time + "\nstates: [a, b, g]\nstart: " + c.start + "\nreturns: {asked: " + c.asked + `, passed: {visits: b}, came: {reach: b}, fuel: {}, early: {total: fuel, within: 2}}
 goal: {maximize: asked}
 transitions:
   - {state: a, action: go, next: {a: 0.25, b: 0.5, g: 0.25}, returns: {fuel: 1}}
@@ -84,23 +103,25 @@ transitions:
 }
 
 // TestRoundedCosts rounds what is spent on the way to multiples of 1/2: the answer is that of costs rounded up where a
-// large probability is wanted, rounded down where a small one is, and the other side is told beside it.
+// large probability or reward is wanted, rounded down where a small one is, and the other side is told beside it. A
+// total that is never above 0 is larger where costs are rounded up.
 func TestRoundedCosts(t *testing.T) {
-	text := func(sense, a, b string) string {
+	text := func(sense, of, a, b string) string {
 		return `format: cmdp/1
 discount: 1
 states: [a, b, g]
 start: a
-returns: {p: {reach: g, within: [{return: fuel, at_most: 4.2}, 9]}, fuel: {}}
+returns: {p: {` + of + `, within: [{return: fuel, at_most: 4.2}, 9]}, fuel: {}, pay: {}, toll: {}}
 goal: {` + sense + `: p}
 transitions:
-  - {state: a, action: go, next: {a: 0.25, b: 0.5, g: 0.25}, returns: {fuel: ` + a + `}}
-  - {state: b, action: go, next: {a: 0.5, g: 0.5}, returns: {fuel: ` + b + `}}
-  - {state: b, action: wait, next: {b: 0.5, g: 0.5}, returns: {fuel: ` + b + `}}
+  - {state: a, action: go, next: {a: 0.25, b: 0.5, g: 0.25}, returns: {fuel: ` + a + `, pay: 0.1, toll: -0.1}}
+  - {state: b, action: go, next: {a: 0.5, g: 0.5}, returns: {fuel: ` + b + `, pay: 0.2, toll: -0.2}}
+  - {state: b, action: wait, next: {b: 0.5, g: 0.5}, returns: {fuel: ` + b + `, pay: 0.1, toll: -0.1}}
 `
 	}
-	for _, sense := range []string{"maximize", "minimize"} {
-		p, err := problem.Parse("rounded.yaml", []byte(text(sense, "1.3", "0.9")), nil)
+	for i, of := range []string{"reach: g", "reach: g", "total: pay", "total: pay", "total: toll", "total: toll"} {
+		sense := []string{"maximize", "minimize"}[i%2]
+		p, err := problem.Parse("rounded.yaml", []byte(text(sense, of, "1.3", "0.9")), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,14 +130,27 @@ transitions:
 			t.Fatal(err)
 		}
 		got := solved(t, q).Returns
-		up := solved(t, parsed(t, text(sense, "1.5", "1"))).Returns[0]
-		down := solved(t, parsed(t, text(sense, "1", "0.5"))).Returns[0]
-		want, other, name := up, down, "p (upper bound)"
-		if sense == "minimize" {
-			want, other, name = down, up, "p (lower bound)"
+		low := solved(t, parsed(t, text(sense, of, "1.5", "1"))).Returns[0]
+		high := solved(t, parsed(t, text(sense, of, "1", "0.5"))).Returns[0]
+		if of == "total: toll" {
+			low, high = high, low
 		}
-		if up >= down || math.Abs(got[0]-want) > 1e-12 || q.Returns[2] != name || math.Abs(got[2]-other) > 0.2 {
-			t.Errorf("%s: %v of %v, want %g and about %g", sense, got, q.Returns, want, other)
+		want, other, name := low, high, "p (upper bound)"
+		if sense == "minimize" {
+			want, other, name = high, low, "p (lower bound)"
+		}
+		if low >= high || math.Abs(got[0]-want) > 1e-12 || q.Returns[4] != name || math.Abs(got[4]-other) > 0.2 {
+			t.Errorf("%s %s: %v of %v, want %g and about %g", sense, of, got, q.Returns, want, other)
+		}
+	}
+	judged := strings.Replace(text("maximize", "total: pay", "1.3", "0.9"), "toll: {}", "toll: {exceeds: {return: p, limit: 0}}", 1)
+	judged = strings.ReplaceAll(strings.ReplaceAll(judged, ", toll: -0.1", ""), ", toll: -0.2", "")
+	signs := strings.Replace(text("maximize", "total: toll", "1.3", "0.9"), "toll: -0.2", "toll: 0.2", 1)
+	for text, refusal := range map[string]string{judged: "limits for its total want a finer resolution",
+		signs: "returns of toll of both signs"} {
+		_, err := New(t.Context(), parsed(t, text).Problem, CompileOptions{Resolution: 0.5})
+		if err == nil || !strings.Contains(err.Error(), refusal) {
+			t.Errorf("%v, want %s", err, refusal)
 		}
 	}
 }

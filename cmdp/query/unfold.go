@@ -9,6 +9,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // An unfolding turns what is asked about the course of episodes into expected returns of
@@ -115,7 +117,7 @@ const lowerBound, upperBound = " (lower bound)", " (upper bound)"
 
 // watch adds the monitors that look at states, and takes down limits of totals.
 func (u *unfolding) watch() error {
-	var bounded []*monitor.Reach
+	var later []*monitor.Reach
 	for i, r := range u.p.Kinds {
 		name, sets := u.p.Returns[i], [3][]bool{}
 		for j, set := range []*problem.StateSet{r.Reach, r.While, r.Visits} {
@@ -132,42 +134,49 @@ func (u *unfolding) watch() error {
 		case r.Reach != nil && u.p.Mean(i):
 			return problem.Inside(errors.New("the long-run mean of what happens once is 0: want a horizon, or "+
 				"totals (discount: 1)"), "returns", name, "reach")
-		case r.Reach != nil:
-			reach := &monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: r.Within.Steps(),
-				Discount: u.p.Model.Discount()}
-			if r.Within.Spends() {
-				bounded = append(bounded, reach) // what is spent may be a return of another monitor
-				continue
-			}
-			u.add(reach, name)
-		case r.Visits != nil:
-			u.add(&monitor.VisitCount{Title: name, States: sets[2]}, name)
-		case r.Judged() != nil && u.p.Mean(i):
+		case (r.Judged() != nil || r.Total != "") && u.p.Mean(i):
 			return problem.Inside(errors.New("the total over an episode has no long-run mean: want criterion: total"),
 				"returns", name, "criterion")
+		case r.Reach != nil || r.Total != "":
+			way := &monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: r.Within.Steps(),
+				Discount: u.p.Model.Discount()}
+			if r.Total != "" || r.Within.Spends() {
+				later = append(later, way) // what counts may be a return of another monitor
+				continue
+			}
+			u.add(way, name)
+		case r.Visits != nil:
+			u.add(&monitor.VisitCount{Title: name, States: sets[2]}, name)
 		}
 	}
-	for _, reach := range bounded {
-		if err := u.spending(reach); err != nil {
-			return problem.Inside(err, "returns", reach.Title, "within")
+	for _, way := range later {
+		if err := u.spending(way); err != nil {
+			return problem.Inside(err, "returns", way.Title, "within")
 		}
 	}
 	return nil
 }
 
-// spending adds a monitor of arrivals within bounds of costs. Costs that are rounded up make the probability smaller,
-// rounded down larger: limits and goals see the side that is safe.
-func (u *unfolding) spending(reach *monitor.Reach) error {
-	name := reach.Title
-	bounds := u.p.Kinds[slices.Index(u.p.Returns, name)].Within
+// spending adds a monitor of arrivals, or of a total, within bounds of costs. Costs that are rounded up make the
+// probability and a total of rewards smaller, rounded down larger: limits and goals see the side that is safe.
+func (u *unfolding) spending(way *monitor.Reach) error {
+	name := way.Title
+	kind := u.p.Kinds[slices.Index(u.p.Returns, name)]
+	add := func(r *monitor.Reach, name string) {
+		if kind.Total == "" {
+			u.add(r, name)
+		} else {
+			u.add(&monitor.PartialTotal{Reach: *r, Coordinate: u.coordinate[kind.Total]}, name)
+		}
+	}
 	spend := func(how monitor.Rounding) (*monitor.Reach, error) {
-		r := *reach
-		for _, b := range bounds {
+		r := *way
+		for _, b := range kind.Within {
 			if b.Return == "" {
 				continue
 			}
 			err := r.Spend(monitor.CostSpec{Name: b.Return, Model: u.p.Model, Coordinate: u.coordinate[b.Return],
-				Amounts: []float64{0, 1}, AtMost: b.AtMost, Rounding: how, Resolution: u.opts.Resolution})
+				Amounts: u.amounts(b.Return), AtMost: b.AtMost, Rounding: how, Resolution: u.opts.Resolution})
 			if err != nil {
 				return nil, errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
 			}
@@ -175,29 +184,50 @@ func (u *unfolding) spending(reach *monitor.Reach) error {
 		return &r, nil
 	}
 	exact, err := spend(monitor.Exact)
-	if r := u.opts.Resolution; r == 0 || err == nil && exact.Unit() >= r {
+	if r := u.opts.Resolution; r == 0 || !kind.Within.Spends() || err == nil && exact.Unit() >= r {
 		if err == nil {
-			u.add(exact, name)
+			add(exact, name)
 		}
 		return err
 	}
+	least, most := floats.Min(u.amounts(name)), floats.Max(u.amounts(name))
+	if least < 0 && most > 0 {
+		return fmt.Errorf("returns of %s of both signs, and costs that are rounded: want a finer resolution, or "+
+			"returns of one sign", kind.Total)
+	}
 	large := u.large(name) != u.opts.relaxed
 	u.rounded, u.inexact = append(u.rounded, large), true
-	for _, side := range []struct {
-		how   monitor.Rounding
-		bound string
-	}{{monitor.Up, lowerBound}, {monitor.Down, upperBound}} {
-		r, err := spend(side.how)
+	for _, side := range []string{lowerBound, upperBound} {
+		how := monitor.Down
+		if (side == lowerBound) == (least >= 0) {
+			how = monitor.Up
+		}
+		r, err := spend(how)
 		if err != nil {
 			return err
 		}
-		r.Title = name + side.bound
-		if large == (side.how == monitor.Up) {
-			side.bound = ""
+		r.Title = name + side
+		if large == (side == lowerBound) {
+			side = ""
 		}
-		u.add(r, name+side.bound)
+		add(r, name+side)
 	}
 	return nil
+}
+
+// amounts lists what a return may be in a step.
+func (u *unfolding) amounts(name string) []float64 {
+	var kind problem.Return
+	if u.p.Kinds != nil {
+		kind = u.p.Kinds[slices.Index(u.p.Returns, name)]
+	}
+	switch {
+	case kind.Total != "":
+		return append(u.amounts(kind.Total), 0)
+	case kind.Derived():
+		return []float64{0, 1}
+	}
+	return monitor.Amounts(u.p.Model, u.coordinate[name])
 }
 
 // large reports whether more of a return is better. A total that is rounded is then rounded down. The goal decides,
@@ -263,8 +293,7 @@ func (u *unfolding) rounding(of string, large bool) monitor.Rounding {
 func (u *unfolding) budget(of, title string, limits []monitor.Threshold,
 	rounding monitor.Rounding) (*monitor.Budget, error) {
 	b, err := monitor.NewBudget(monitor.BudgetSpec{Title: title, Model: u.p.Model, Coordinate: u.coordinate[of],
-		Amounts: []float64{0, 1},
-		Limits:  limits, Rounding: rounding, Resolution: u.opts.Resolution})
+		Amounts: u.amounts(of), Limits: limits, Rounding: rounding, Resolution: u.opts.Resolution})
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
 	}
@@ -280,6 +309,12 @@ func (u *unfolding) addBudgets() error {
 			continue
 		}
 		done[first.of] = true
+		_, below := u.coordinate[first.of+lowerBound]
+		_, above := u.coordinate[first.of+upperBound]
+		if below || above {
+			return problem.Inside(fmt.Errorf("the costs within which %s counts are rounded: limits for its total want "+
+				"a finer resolution", first.of), first.path...)
+		}
 		var all []wanted
 		for _, w := range u.wanted {
 			if w.of == first.of {

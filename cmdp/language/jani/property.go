@@ -126,7 +126,7 @@ func (b *builder) quantity(n, q *node) (f property.Formula, least bool) {
 	case "Emin", "Emax":
 		f.Kind = 'R'
 		f.Path = 'C'
-		q.object(op, "op exp accumulate | reach step-instant")
+		q.object(op, "op exp accumulate | reach step-instant reward-instants")
 		if reach := q.get("reach"); reach != nil {
 			f.Path = 'F'
 			f.Goal = b.written(reach)
@@ -138,6 +138,13 @@ func (b *builder) quantity(n, q *node) (f property.Formula, least bool) {
 			b.within(&f, k, false)
 		}
 		f.Reward = b.accumulated(n, q)
+		for _, r := range q.list("reward-instants") {
+			if f.Path == 'F' {
+				fail(r.at, "%s with reach and reward-instants is not supported", op)
+			}
+			r.object("an instant of rewards", "exp accumulate instant")
+			b.bound(&f, n, r, r.get("instant"))
+		}
 	case "Smin", "Smax":
 		f.Kind = 'S'
 		f.Path = 'S'
@@ -220,9 +227,14 @@ func (b *builder) path(f *property.Formula, n, p *node) {
 		if bounds.word("upper-exclusive") == "true" {
 			fail(bounds.at, "a bound of rewards that is excluded is not supported: want upper alone")
 		}
-		most := b.constant(language.Double, bounds.get("upper"), &b.global).Num()
-		f.Costs = append(f.Costs, property.CostBound{Reward: b.accumulated(n, r), AtMost: most})
+		b.bound(f, n, r, bounds.get("upper"))
 	}
+}
+
+// bound adds a bound, in a property n, of the rewards r that are accumulated.
+func (b *builder) bound(f *property.Formula, n, r, most *node) {
+	x := b.constant(language.Double, most, &b.global).Num()
+	f.Costs = append(f.Costs, property.CostBound{Reward: b.accumulated(n, r), AtMost: x})
 }
 
 func (b *builder) within(f *property.Formula, n *node, exclusive bool) {

@@ -154,6 +154,7 @@ func filter(values string) string {
 // TestProperties reads properties of the plain model.
 func TestProperties(t *testing.T) {
 	const reach = `"reach":{"op":"=","left":"x","right":2}`
+	const instant = `{"exp":"x","accumulate":["steps"],"instant":"N"}`
 	p := func(bound string, value float64, path byte, while, goal string, within int) property.Formula {
 		return property.Formula{Kind: 'P', Bound: bound, Value: value, Path: path, While: while, Goal: goal,
 			Within: within}
@@ -215,6 +216,11 @@ func TestProperties(t *testing.T) {
 		{values: `{"op":"Emin","exp":"r","accumulate":["time"]}`, wrong: "accumulate time is not supported"},
 		{values: `{"op":"Emin","exp":"r","accumulate":["steps"],"step-instant":2,` + reach + `}`,
 			wrong: "reach and step-instant"},
+		{values: `{"op":"Emax","exp":"r","accumulate":["steps","exit"],"step-instant":4,"reward-instants":[` + instant + `]}`,
+			want: property.Formula{Kind: 'R', Reward: "r", Bound: "max", Path: 'C', Within: 4,
+				Costs: []property.CostBound{{Reward: "p", AtMost: 3}}}},
+		{values: `{"op":"Emin","exp":"r","accumulate":["steps"],"reward-instants":[` + instant + `],` + reach + `}`,
+			wrong: "reach and reward-instants"},
 		{values: `{"op":"Emin","exp":"F","accumulate":["steps"]}`, wrong: "type bool"},
 		{values: `"F"`, wrong: "F as what a property asks is not supported"},
 		{values: `{"op":"∧","left":true,"right":true}`, wrong: "as what a property asks is not supported"},

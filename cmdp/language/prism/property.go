@@ -265,8 +265,8 @@ func (p *properties) bound(f *property.Formula) bool {
 		return false
 	case reward && t.is("<"):
 		fail(t.at, "a bound of rewards with < is not supported: want <=")
-	case reward && f.Kind != 'P':
-		fail(begin.at, "bounds of rewards are for F, U and G of probabilities")
+	case reward && f.Kind == 'R' && f.Path != 'C':
+		fail(begin.at, "bounds of rewards are for F, U and G of probabilities, and for C")
 	}
 	p.next()
 	if reward {

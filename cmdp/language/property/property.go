@@ -32,7 +32,7 @@ type Formula struct {
 	Coalition []string
 	// Within is the number of steps, or −1 without a bound.
 	Within int
-	// Costs bound rewards up to the goal; nil without a bound.
+	// Costs bound rewards up to the goal, or of the steps that C counts; nil without a bound.
 	Costs []CostBound
 }
 

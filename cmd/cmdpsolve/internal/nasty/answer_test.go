@@ -206,7 +206,7 @@ func (g *graph) remembers(n *node, text string, names []string, rules []rule) (b
 		name, budget := strings.CutSuffix(names[k], " so far")
 		if !budget {
 			i, ok := g.index[name]
-			if !ok || !g.coords[i].reach {
+			if !ok || !g.coords[i].followed() {
 				return false, fmt.Errorf("memory %q: unknown %s", text, name)
 			}
 			past := n.reached[i]

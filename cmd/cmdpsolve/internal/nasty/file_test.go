@@ -31,6 +31,7 @@ type Problem struct {
 // A Return is what rows give (all fields zero), or what happens along the way.
 type Return struct {
 	Reach     any    `json:"reach,omitempty"` // a label, or a list of states
+	Total     string `json:"total,omitempty"`
 	While     any    `json:"while,omitempty"`
 	Within    Bounds `json:"within,omitempty"`
 	Visits    any    `json:"visits,omitempty"`
@@ -40,7 +41,7 @@ type Return struct {
 	Criterion string `json:"criterion,omitempty"`
 }
 
-// Bounds are those on the way to a set.
+// Bounds are those on the way to a set, or of the part of an episode whose total counts.
 type Bounds []Bound
 
 // A Bound is the most that a return may come to on the way, or how many steps it may take if no return is named.
@@ -222,7 +223,12 @@ func vector(n int) []*big.Rat {
 }
 
 // given reports whether rows give the return.
-func (r Return) given() bool { return r.Reach == nil && r.Visits == nil && r.outOf() == nil }
+func (r Return) given() bool {
+	return r.Reach == nil && r.Total == "" && r.Visits == nil && r.outOf() == nil
+}
+
+// ofTotals reports whether the return follows from totals of others.
+func (r Return) ofTotals() bool { return r.Total != "" || r.outOf() != nil || r.Within.spends() }
 
 // outOf is the return whose total r looks at, nil if it looks at none.
 func (r Return) outOf() *Above {

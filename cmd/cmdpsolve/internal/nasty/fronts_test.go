@@ -150,7 +150,7 @@ func (q *question) judgeSupport(a *curve, names []string, signs [2]float64, shar
 // breaks most is broken, in units of that limit. It answers false if there are too many of them.
 func (q *question) eachPolicy(p *Problem, visit func(v []float64, broken float64)) bool {
 	g := q.graph()
-	if p.endless() || slices.ContainsFunc(g.coords, func(c coordinate) bool { return c.of != "" || c.reach }) {
+	if p.endless() || slices.ContainsFunc(g.coords, func(c coordinate) bool { return c.of != "" || c.followed() }) {
 		return false
 	}
 	policies := 1

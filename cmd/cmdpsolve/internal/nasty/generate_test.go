@@ -300,7 +300,7 @@ func (m *maker) monitors() {
 		if p.endless() {
 			of.Limit = m.total(of.Return)
 		}
-		switch what := m.IntN(8); {
+		switch what := m.IntN(10); {
 		case what < 3:
 			r.Reach = m.states()
 			if m.chance(0.4) {
@@ -312,6 +312,12 @@ func (m *maker) monitors() {
 				continue
 			}
 			r.Visits = m.states()
+		case what > 7:
+			r.Total = m.addend()
+			r.Within = m.within()
+			if r.Within == nil || m.chance(0.4) {
+				r.While = m.states()
+			}
 		case !m.told(of.Return):
 			continue
 		case what == 4:
@@ -323,6 +329,12 @@ func (m *maker) monitors() {
 		}
 		p.Returns[name] = r
 	}
+}
+
+// addend draws a return that follows from no total.
+func (m *maker) addend() string {
+	names := slices.DeleteFunc(m.p.names(), func(name string) bool { return m.p.Returns[name].ofTotals() })
+	return names[m.IntN(len(names))]
 }
 
 // within draws bounds on the way to a set, of steps and of what is spent.
@@ -338,7 +350,7 @@ func (m *maker) within() (bounds Bounds) {
 		name := names[k]
 		r := m.p.Returns[name]
 		_, falls := m.p.signs(name)
-		if falls || r.outOf() != nil || r.Within.spends() {
+		if falls || r.ofTotals() {
 			continue
 		}
 		most := json.Number(strconv.Itoa(m.IntN(3)))

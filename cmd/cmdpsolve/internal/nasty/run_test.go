@@ -169,7 +169,8 @@ func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 
 // wantsResolution reports whether totals have too many values to be counted exactly, as a message says.
 func wantsResolution(message string) bool {
-	return strings.Contains(message, "want a coarser resolution") || strings.Contains(message, "want a resolution to round")
+	return slices.ContainsFunc([]string{"want a coarser resolution", "want a finer resolution",
+		"want a resolution to round"}, func(wish string) bool { return strings.Contains(message, wish) })
 }
 
 // Replay asks all questions about the problem of a file, which failed once, by the methods for small models and

@@ -249,13 +249,15 @@ func (p *Problem) sound() bool {
 				return false
 			}
 		}
-		if r.Reach == nil && (r.While != nil || r.Within != nil) ||
-			p.Criterion != "" && r.Criterion == "" && (r.Reach != nil || of != nil) {
+		sums, known := p.Returns[r.Total]
+		way, limited := r.Reach != nil || r.Total != "", r.While != nil || r.Within != nil
+		if limited && !way || r.Total != "" && (!known || sums.ofTotals() || !limited) ||
+			p.Criterion != "" && r.Criterion == "" && (way || of != nil) {
 			return false
 		}
 		for k, w := range r.Within {
-			_, known := p.Returns[w.Return]
-			if w.Return != "" && !known || w.AtMost == "" || sign(w.AtMost) < 0 ||
+			cost, known := p.Returns[w.Return]
+			if w.Return != "" && (!known || cost.ofTotals()) || w.AtMost == "" || sign(w.AtMost) < 0 ||
 				w.Return == "" && !rat(w.AtMost).IsInt() ||
 				slices.ContainsFunc(r.Within[:k], func(o Bound) bool { return o.Return == w.Return }) {
 				return false
@@ -363,7 +365,7 @@ func decimal(x *big.Rat) json.Number {
 func (p *Problem) withoutReturn(name string) {
 	delete(p.Returns, name)
 	for other, r := range p.Returns {
-		if of := r.outOf(); of != nil && of.Return == name {
+		if of := r.outOf(); of != nil && of.Return == name || r.Total == name {
 			delete(p.Returns, other)
 		}
 		if slices.ContainsFunc(r.Within, func(w Bound) bool { return w.Return == name }) {

@@ -34,8 +34,12 @@ type coordinate struct {
 	at     *big.Rat
 	total  bool // with averages: a total
 	reach  bool
+	sums   string // the return whose total counts for a while, or ""
 	visits map[int]bool
 }
+
+// followed reports whether the nodes tell what has become of the coordinate.
+func (c coordinate) followed() bool { return c.reach || c.sums != "" }
 
 // A node is a state with its past.
 type node struct {
@@ -81,7 +85,7 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) *graph {
 	}
 	for _, name := range p.names() {
 		r := p.Returns[name]
-		c := coordinate{name: name, reach: r.Reach != nil, total: p.Criterion != "average" || r.Criterion == "total"}
+		c := coordinate{name: name, reach: r.Reach != nil, sums: r.Total, total: p.Criterion != "average" || r.Criterion == "total"}
 		switch {
 		case r.Visits != nil:
 			c.visits = p.set(r.Visits)
@@ -135,7 +139,7 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) *graph {
 			}
 		}
 		for i, c := range g.coords {
-			if c.reach && p.Returns[c.name].Within.spends() {
+			if c.sums != "" || c.reach && p.Returns[c.name].Within.spends() {
 				g.arrive(n, before, i, spent, gives)
 			}
 			if c.of != "" { // each step gives the change of what the total comes to
@@ -175,7 +179,7 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) *graph {
 	}
 	// Policies may tell the start from later where something is remembered.
 	first := 0
-	if !p.endless() || slices.ContainsFunc(g.coords, func(c coordinate) bool { return c.reach || c.of != "" }) {
+	if !p.endless() || slices.ContainsFunc(g.coords, func(c coordinate) bool { return c.followed() || c.of != "" }) {
 		first = 1
 	}
 	for _, s := range slices.Sorted(maps.Keys(p.Start)) {
@@ -218,7 +222,7 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) *graph {
 						addMul(c.gives[i], rat(o.Probability), x)
 					}
 					w := rat(o.Probability)
-					if p.endless() {
+					if p.endless() && (co.sums == "" || g.coords[g.index[co.sums]].reach) {
 						w.Mul(w, g.gamma) // what happens on arrival happens a step later
 					}
 					addMul(c.gives[i], w, gives[i])
@@ -408,13 +412,32 @@ func (c coordinate) value(total *big.Rat) *big.Rat {
 	return new(big.Rat)
 }
 
-// arrive finds what has become of a return that is reached, and whether it is reached now.
+// arrive finds what has become of a return that is reached, or whose total counts for a while, and what it gives now.
 func (g *graph) arrive(n, before *node, i int, spent map[string]*big.Rat, gives []*big.Rat) {
-	past := before.past(i)
-	n.reached[i] = g.problem.Returns[g.coords[i].name].after(g.problem, past, n.state, spent)
-	if past != "won" && n.reached[i] == "won" {
+	past, c := before.past(i), g.coords[i]
+	r := g.problem.Returns[c.name]
+	n.reached[i] = r.after(g.problem, past, n.state, spent)
+	switch given := spent[c.sums]; {
+	case past != "won" && n.reached[i] == "won":
 		gives[i].SetInt64(1)
+	case c.sums != "" && given != nil && past != "lost" && r.affords(past, spent):
+		gives[i].Set(given)
 	}
+}
+
+// affords reports whether the bounds hold with what a step has spent.
+func (r Return) affords(before string, spent map[string]*big.Rat) bool {
+	past := strings.Fields(before)
+	for k, w := range r.Within {
+		left := rat(w.AtMost)
+		if before != "" {
+			left = rat(json.Number(past[k+1]))
+		}
+		if w.Return != "" && left.Cmp(cmp.Or(spent[w.Return], new(big.Rat))) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // past is what was reached before, "" at the start.
