@@ -20,7 +20,8 @@ type Model struct {
 	rows     []*Rows // one, or one for each step
 	shape    *Shape  // nil if the horizon is infinite
 	random   bool
-	tally    *Tally // generates the rows; nil for most models
+	tally    *Tally  // generates the rows; nil for most models
+	epochs   *Epochs // the same
 }
 
 // ModelSpec describes a Model.
@@ -244,11 +245,17 @@ func (m *Model) RandomReturns() bool { return m.random }
 // Tally returns the tally whose model it is, or nil for a model whose rows are stored.
 func (m *Model) Tally() *Tally { return m.tally }
 
+// Epochs returns the epochs whose model it is, or nil if it is none.
+func (m *Model) Epochs() *Epochs { return m.epochs }
+
 // Choices returns the number of choices, (state, action) pairs or in a game
 // (state, action, opponent's action) triples, over all kernels.
 func (m *Model) Choices() int {
 	if m.tally != nil {
 		return m.tally.sum(m.tally.offered)
+	}
+	if m.epochs != nil {
+		return m.epochs.Len() * m.epochs.Base.Choices()
 	}
 	n := 0
 	for h := range m.rows {
@@ -261,6 +268,9 @@ func (m *Model) Choices() int {
 func (m *Model) Transitions() int {
 	if m.tally != nil {
 		return m.tally.sum(m.tally.transitions)
+	}
+	if m.epochs != nil {
+		return m.epochs.Len() * m.epochs.Base.Transitions()
 	}
 	n := 0
 	for h := range m.rows {

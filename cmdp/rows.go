@@ -20,13 +20,19 @@ type Rows struct {
 	kernel Kernel // of all states, or what was generated for one
 	from   int    // the first choice in the kernel
 	dim    int
-	tally  *tallyRows // nil if rows are stored
+	// what generates rows; nil if they are stored
+	tally  *tallyRows
+	epochs *Epochs
+	next   []int32 // of epochs, the successors that were generated
 }
 
 // Rows returns the rows of step h, from 0 on. It allocates if they are generated.
 func (m *Model) Rows(h int) *Rows {
 	if m.tally != nil {
 		return m.tally.rows(m, h)
+	}
+	if m.epochs != nil {
+		return m.epochs.rows()
 	}
 	return m.rows[min(h, len(m.rows)-1)]
 }
@@ -36,6 +42,9 @@ func (m *Model) Rows(h int) *Rows {
 func (r *Rows) Choices(s int) (first, end int) {
 	if r.tally != nil {
 		s = r.generate(s)
+	}
+	if r.epochs != nil {
+		s = r.generateEpoch(s)
 	}
 	return int(r.first[s]), int(r.first[s+1])
 }
@@ -81,7 +90,7 @@ func (m *Model) Kernels() int {
 // Kernel returns the rows of step h as a table, to make another model from or to compare with. It must not be
 // changed. It is the table that is stored, or holds all rows of the step, generated, and takes memory for them.
 func (m *Model) Kernel(h int) *Kernel {
-	if m.tally == nil {
+	if m.tally == nil && m.epochs == nil {
 		return &m.rows[min(h, len(m.rows)-1)].kernel
 	}
 	return m.Rows(h).table(m.states)

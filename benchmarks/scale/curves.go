@@ -92,24 +92,36 @@ func drawBudget(rng *rand.Rand, k *cmdp.Kernel, states int32) {
 // drawCounters draws a model of 4,000 states with a counter of cost beside each state, up to which it goes on.
 // A step costs nothing, one or two. The returns are two rewards, which are to be large.
 func drawCounters(_ *rand.Rand, k *cmdp.Kernel, states int32) {
-	const base, seed = 4000, 17
+	const base = counted
 	last := states/base - 1
 	for s := range states / base * base {
 		level, place := s/base, s%base
 		if level < last {
-			draw := rand.New(rand.NewPCG(seed, uint64(place))) // the same at all values of the counter
-			for range 1 + place%2 {
-				cost := min(last, level+draw.Int32N(3))
-				if place%10 == 0 {
-					cost = min(last, level+1) // no end component without a cost
-				}
-				next := []int32{cost*base + (place+1)%base, cost*base + draw.Int32N(base)}
-				k.Append(next, []float64{0.6, 0.4}, []float64{draw.Float64(), draw.Float64()})
-			}
+			eachCounted(place, func(cost int32, next []int32, rewards []float64) {
+				to := min(last, level+cost) * base
+				k.Append([]int32{to + next[0], to + next[1]}, []float64{0.6, 0.4}, rewards)
+			})
 		}
 		k.EndState()
 	}
 	for range states % base {
 		k.EndState()
+	}
+}
+
+// counted is how many states the model has that is unfolded.
+const counted = 4000
+
+// eachCounted calls visit for the choices of a state of it, which are the same at all values of the counter.
+func eachCounted(place int32, visit func(cost int32, next []int32, rewards []float64)) {
+	const seed = 17
+	draw := rand.New(rand.NewPCG(seed, uint64(place)))
+	for range 1 + place%2 {
+		cost := draw.Int32N(3)
+		if place%10 == 0 {
+			cost = 1 // no end component without a cost
+		}
+		next := []int32{(place + 1) % counted, draw.Int32N(counted)}
+		visit(cost, next, []float64{draw.Float64(), draw.Float64()})
 	}
 }

@@ -39,6 +39,9 @@ func (o *options) productRounds() [][]job {
 // product builds the product of a model with a budget and plans for the greatest reward that passes the budget
 // with a probability of 0.05 at most. Time is that of both.
 func (j job) product(ctx context.Context) (*outcome, error) {
+	if j.Family == "counters" {
+		return j.counters(ctx)
+	}
 	m, err := j.spender()
 	if err != nil {
 		return nil, err
@@ -72,6 +75,57 @@ func (j job) product(ctx context.Context) (*outcome, error) {
 		Objective: -r.Objective, Peak: harness.PeakMemory(),
 		exactOutcome: exactOutcome{Bound: -r.Bound, Sweeps: r.Iterations, Nonzeros: p.Model.Transitions(),
 			Pairs: p.Model.States(), Beside: watch.stop()}}, nil
+}
+
+// counters builds the product of the model that the family counters unfolds, with the totals of two rewards within a
+// bounded cost, and finds their curve. Time is that of both.
+func (j job) counters(ctx context.Context) (*outcome, error) {
+	k := cmdp.NewKernel()
+	for s := range int32(counted) {
+		eachCounted(s, func(cost int32, next []int32, rewards []float64) {
+			k.Append(next, []float64{0.6, 0.4}, append(rewards, float64(cost)))
+		})
+		k.EndState()
+	}
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 3, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		return nil, err
+	}
+	begin, used := time.Now(), harness.ProcessorTime()
+	spec := monitor.Spec{Model: m, Columns: []int{3, 4}}
+	if j.Kind == "generated" {
+		spec.Generate = 1
+	}
+	for i, title := range []string{"first", "second"} {
+		part := &monitor.PartialTotal{Reach: monitor.Reach{Title: title, Within: -1}, Coordinate: i}
+		most := float64(j.States/counted - 1)
+		err := part.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: 2, AtMost: most})
+		if err != nil {
+			return nil, err
+		}
+		spec.Monitors = append(spec.Monitors, part)
+	}
+	p, err := monitor.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	box, err := endlessBox(2)
+	if err != nil {
+		return nil, err
+	}
+	opts := exact.FrontOptions{Options: exact.Options{Workers: j.Threads}, Error: curveError,
+		Over: [][]float64{{-1, 0}, {0, -1}}}
+	r, err := exact.Front(ctx, p.Model, cmdp.Task{Box: box}, opts)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status != exact.Optimal {
+		return nil, fmt.Errorf("scale: product: %v, error %g", r.Status, r.Relative)
+	}
+	return &outcome{Seconds: time.Since(begin).Seconds(), Processor: (harness.ProcessorTime() - used).Seconds(),
+		Peak: harness.PeakMemory(), exactOutcome: exactOutcome{Sweeps: r.Iterations, Nonzeros: p.Model.Transitions(),
+			Pairs: p.Model.States()}, structureOutcome: structureOutcome{Points: len(r.Points)}}, nil
 }
 
 // spender draws the model: 2 choices in each state, with 2 successors, of which the second earns and spends more.

@@ -4,10 +4,35 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// surveys is a problem without a horizon, in which costs are bounded and totals judged. A step may cost nothing.
+const surveys = `format: cmdp/1
+discount: 1
+states: [base, field, dune, home, wreck]
+start: base
+returns:
+  photos: {}
+  fuel: {}
+  early: {total: photos, within: {return: fuel, at_most: 9}}
+  back: {reach: home, within: [40, {return: fuel, at_most: 14}]}
+  much: {exceeds: {return: fuel, limit: 6}}
+goal: {maximize: early}
+constraints:
+  - {return: back, at_least: 0.5}
+  - {return: much, at_most: 0.6}
+transitions:
+  - {state: base, action: fly, next: {field: 0.9, base: 0.1}, returns: {fuel: 1}}
+  - {state: field, action: shoot, next: {field: 0.7, dune: 0.25, wreck: 0.05}, returns: {photos: 1, fuel: 1}}
+  - {state: field, action: return, next: {home: 0.9, field: 0.1}, returns: {fuel: 2}}
+  - {state: dune, action: slide, next: {field: 0.5, dune: 0.4, wreck: 0.1}}
+  - {state: dune, action: climb, next: {field: 0.9, dune: 0.1}, returns: {fuel: 3}}
+  - {state: wreck, action: stay, next: {wreck: 1}}
+`
 
 // TestGeneratedPairs asks all that can be asked of problems whose rows are stored and of the same ones with
 // rows that are generated.
@@ -37,12 +62,19 @@ func TestGeneratedPairs(t *testing.T) {
 		Constraints      []struct{ Slack float64 }
 		Distribution     map[string]struct{ Quantiles map[string]float64 }
 	}
-	for _, name := range []string{"drone", "depot", "delivery"} {
+	for _, name := range []string{"drone", "depot", "delivery", "epochs"} {
 		file, folder := "../../docs/examples/"+name+".yaml", t.TempDir()
+		asked := []string{"--show", "--distribution"}
+		if name == "epochs" {
+			file, asked = filepath.Join(folder, "epochs.yaml"), nil
+			if err := os.WriteFile(file, []byte(surveys), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		paths := []string{filepath.Join(folder, "stored.csv"), filepath.Join(folder, "generated.csv")}
 		var plans [2]plan
 		for i, many := range []int{1 << 16, 1} {
-			answer(many, &plans[i], "plan", file, "--policy", paths[i], "--show", "--distribution")
+			answer(many, &plans[i], append([]string{"plan", file, "--policy", paths[i]}, asked...)...)
 		}
 		want, got := plans[0], plans[1]
 		same(name+": objective", got.Objective, want.Objective)
@@ -85,7 +117,7 @@ func TestGeneratedPairs(t *testing.T) {
 			Points []struct{ Returns map[string]float64 }
 		}
 		over := map[string][2]string{"drone": {"photos", "arrive"}, "depot": {"-cost", "-short"},
-			"delivery": {"delivered", "-battery"}}[name]
+			"delivery": {"delivered", "-battery"}, "epochs": {"early", "back"}}[name]
 		for i, many := range []int{1 << 16, 1} {
 			answer(many, &curves[i], "front", file, "--over", strings.Join(over[:], ","), "--policies",
 				filepath.Join(folder, []string{"a", "b"}[i]))

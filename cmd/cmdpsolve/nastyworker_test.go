@@ -10,7 +10,8 @@ import (
 )
 
 // nastyWorker runs the commands that it reads, one after the other, and prints what each did. The nasty problems
-// of internal/nasty are asked of it; large says that methods for large models are to be used.
+// of internal/nasty are asked of it; large says that methods for large models are to be used, and that rows
+// of products are generated where they can be.
 func nastyWorker() {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
@@ -23,7 +24,9 @@ func nastyWorker() {
 		}
 		restore := func() {}
 		if asked.Large {
-			restore = threshold.Lower()
+			before, lowered := manyPairs, threshold.Lower()
+			manyPairs = 1
+			restore = func() { manyPairs = before; lowered() }
 		}
 		var stdout, stderr strings.Builder
 		status := run(context.Background(), asked.Arguments, &stdout, &stderr)

@@ -131,7 +131,7 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	}
 	q, policies, err := p.ReadPolicy(ctx, c.policy)
 	// it may be a policy of the stored product, which tells more apart
-	if err != nil && p.Model != nil && p.Model.Tally() != nil {
+	if err != nil && p.Model != nil && (p.Model.Tally() != nil || p.Model.Epochs() != nil) {
 		c.stored = true
 		if stored, failed := c.memoryOptions.load(ctx, c.streams, name); failed == nil {
 			if r, read, failed := stored.ReadPolicy(ctx, c.policy); failed == nil {

@@ -29,6 +29,6 @@
 //
 // The loop is in columngeneration.go, as its pseudocode. What it knows of a task is a program (program.go), and of a
 // model a pricing problem (pricing.go), one for each criterion: finitehorizon.go, discountedreward.go, totalreward.go,
-// averagereward.go, tally.go for products whose rows are generated, and sum.go. A recovery (recovery.go) makes a policy
-// of the mixture, and solver.go, infeasible.go and unbounded.go say what is proved.
+// averagereward.go, tally.go and epochs.go for products whose rows are generated, and sum.go. A recovery (recovery.go)
+// makes a policy of the mixture, and solver.go, infeasible.go and unbounded.go say what is proved.
 package exact

@@ -369,6 +369,9 @@ func newPricer(ctx context.Context, m *cmdp.Model, workers int, c relevance, tel
 	if m.Means() {
 		return newAverageReward(ctx, m, workers, c, tell)
 	}
+	if m.Epochs() != nil {
+		return newEpochTotals(ctx, m)
+	}
 	if m.Horizon() == 0 {
 		p, err := analyseReachable(ctx, m, workers, tell)
 		if err != nil {
@@ -387,7 +390,7 @@ func (p *Planner) newPricer(ctx context.Context, c relevance, tell markov.Progre
 	if p.m == nil {
 		return p.sum(ctx, tell)
 	}
-	if p.m.Horizon() > 0 || p.m.Means() {
+	if p.m.Horizon() > 0 || p.m.Means() || p.m.Epochs() != nil {
 		return newPricer(ctx, p.m, p.workers, c, tell)
 	}
 	if err := p.analyse(ctx, tell); err != nil {

@@ -299,6 +299,11 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 	return nil, nil
 }
 
+// SolveComponent is Solve for component i, of several states, where those before it have been solved.
+func (z *LeastTotal) SolveComponent(ctx context.Context, i int) (endless []int32, err error) {
+	return z.policyIteration(ctx, i, z.Quotient.Component[i], z.Quotient.Component[i+1])
+}
+
 // solveState treats a component of one state, and reports whether its value is finite.
 func (z *LeastTotal) solveState(s int32) bool {
 	q, best, at := z.Quotient, math.Inf(1), int32(-1)

@@ -68,7 +68,13 @@ func (p *ProductModel) Monitors() []Monitor {
 }
 
 // Part returns the memory value of the monitor i, of those that the product itself has, in state s.
-func (p *ProductModel) Part(s, i int) int { return p.tuples[int(p.memory[s])*len(p.monitors)+i] }
+func (p *ProductModel) Part(s, i int) int { return p.tuples[p.Tuple(s)*len(p.monitors)+i] }
 
 // Tuple returns a number of what the product's own monitors remember in state s: the same where they remember the same.
-func (p *ProductModel) Tuple(s int) int { return int(p.memory[s]) }
+func (p *ProductModel) Tuple(s int) int {
+	if p.epochs != nil {
+		epoch, _ := p.epochs.Split(s)
+		return epoch
+	}
+	return int(p.memory[s])
+}

@@ -22,9 +22,10 @@ type ProductModel struct {
 	exploration
 	// whose pairs are the states that the exploration goes through, see With; nil for those of the base
 	inner     *ProductModel
-	generated *generated // nil if rows are stored
-	recalls   []bool     // of each monitor: it has more than one memory value
-	actions   [][]int32  // of each kernel and choice, the action of the base; nil if nothing is left out
+	generated *generated   // nil if rows are stored
+	epochs    *cmdp.Epochs // the same; pairs are then numbered epoch by epoch, and an epoch is a tuple
+	recalls   []bool       // of each monitor: it has more than one memory value
+	actions   [][]int32    // of each kernel and choice, the action of the base; nil if nothing is left out
 }
 
 // Spec says what a product is made of.
@@ -71,6 +72,9 @@ func New(spec Spec) (*ProductModel, error) {
 		}
 	}
 	if q, err := generate(spec); q != nil || err != nil {
+		return q, err
+	}
+	if q, err := generateEpochs(spec); q != nil || err != nil {
 		return q, err
 	}
 	if err := p.explore(spec.Bytes); err != nil {
@@ -172,6 +176,15 @@ func (p *ProductModel) State(s int) int {
 	if p.inner != nil {
 		return p.inner.State(int(p.state[s]))
 	}
+	return p.declared(s)
+}
+
+// declared returns the state of the product's own base that state s is about.
+func (p *ProductModel) declared(s int) int {
+	if p.epochs != nil {
+		_, s = p.epochs.Split(s)
+		return s
+	}
 	return int(p.state[s])
 }
 
@@ -235,13 +248,13 @@ func (p *ProductModel) recall(s int, write func(name, value string) string) (par
 	if p.inner != nil {
 		parts = p.inner.recall(int(p.state[s]), write)
 	}
-	tuple := p.memory[s]
+	tuple := p.Tuple(s)
 	if p.startRewardDue[tuple] {
 		parts = append(parts, "start")
 	}
 	for i, m := range p.monitors {
 		if p.recalls[i] {
-			parts = append(parts, write(m.Name(), m.Value(p.tuples[int(tuple)*len(p.monitors)+i])))
+			parts = append(parts, write(m.Name(), m.Value(p.tuples[tuple*len(p.monitors)+i])))
 		}
 	}
 	if len(parts) == 0 && slices.Contains(p.startRewardDue, true) {

@@ -1,0 +1,301 @@
+package monitor
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
+
+// A lettered monitor depends on few numbers of a transition. Where these are the same, so are the memory after it and,
+// if the model returns the same, what the monitor returns.
+type lettered interface {
+	// letter appends the numbers. It reports false if they depend on what other monitors return.
+	letter(dst []byte, t Transition) ([]byte, bool)
+}
+
+func (k *counter) letter(dst []byte, t Transition) ([]byte, bool) {
+	if k.coordinate >= len(t.Returns) {
+		return nil, false
+	}
+	return binary.AppendVarint(dst, int64(k.units(t))), true
+}
+
+func (r *Reach) letter(dst []byte, t Transition) (_ []byte, ok bool) {
+	for i := range r.costs {
+		dst, ok = r.costs[i].letter(dst, t)
+		if !ok {
+			return nil, false
+		}
+	}
+	return append(dst, flag(r.Target != nil && r.Target[t.Next]), flag(r.While == nil || r.While[t.Next])), true
+}
+
+func (p *PartialTotal) letter(dst []byte, t Transition) ([]byte, bool) {
+	dst, ok := p.Reach.letter(dst, t)
+	if !ok || p.Coordinate >= len(t.Returns) {
+		return nil, false
+	}
+	return append(dst, flag(t.Returns[p.Coordinate] != 0)), true
+}
+
+func (b *Budget) letter(dst []byte, t Transition) ([]byte, bool) {
+	dst, ok := b.counter.letter(dst, t)
+	lower, upper := b.remaining(t.Next)
+	return binary.AppendVarint(binary.AppendVarint(dst, int64(lower)), int64(upper)), ok
+}
+
+func flag(is bool) byte {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// The most letters of transitions, and epochs after letters, that are told apart, and the most states of a base: in larger
+// ones there may be components that are solved by sweeps, with less care in the first directions.
+const (
+	mostLetters = 1 << 12
+	mostAfter   = 1 << 24
+	mostStates  = 1 << 14
+)
+
+// An epochSearch finds the epochs of a product: the tuples of what monitors remember.
+type epochSearch struct {
+	exploration
+	kernel *cmdp.Kernel // of the base
+	out    cmdp.Epochs
+	first  []Transition // of each letter, the first transition, with the returns of the model
+	of     []int32      // of each class, the first tuple
+}
+
+// generateEpochs returns the product of a model of totals without its rows, or nil where it is small or they have to be
+// stored: where monitors depend on others, pay at the start or go back to what they remembered before, and where a
+// policy could stay in an epoch for ever at a return.
+func generateEpochs(spec Spec) (*ProductModel, error) {
+	m := spec.Model
+	if spec.Generate == 0 || m.Horizon() > 0 || m.Discount() < 1 || m.Means() || m.Epochs() != nil ||
+		m.States() > mostStates || slices.Contains(spec.Means, true) || len(spec.Enforced) > 0 {
+		return nil, nil
+	}
+	w := &epochSearch{exploration: newExploration(m, spec.Monitors, spec.Columns), kernel: m.Kernel(0)}
+	w.out = cmdp.Epochs{Base: m, Dim: len(w.columns)}
+	if !w.letters() || !w.begin() || !w.search() || !w.sort() || w.out.Len()*m.States() <= spec.Generate ||
+		!w.classes() {
+		return nil, nil
+	}
+	p := &ProductModel{exploration: w.exploration, epochs: &w.out}
+	for i := range spec.Monitors {
+		p.recalls = append(p.recalls, len(p.values(i)) > 1)
+	}
+	var err error
+	p.Model, err = w.out.Model()
+	if err != nil {
+		return nil, nil // more pairs than can be numbered
+	}
+	p.pairs, p.tupleNumbers = nil, nil
+	return p, nil
+}
+
+// each calls visit for each transition of the base.
+func (w *epochSearch) each(visit func(t Transition)) {
+	d := w.base.Dim()
+	for s := range w.base.States() {
+		for c := w.kernel.First[s]; c < w.kernel.First[s+1]; c++ {
+			next, _ := w.kernel.Row(int(c))
+			returns, outcomes := w.kernel.ReturnsOf(int(c), d), w.kernel.OutcomesOf(int(c), d)
+			for e, to := range next {
+				if outcomes != nil {
+					returns = outcomes[e*d:][:d]
+				}
+				visit(Transition{State: s, Choice: int(c), Next: int(to), Returns: returns})
+			}
+		}
+	}
+}
+
+// letters finds the letter of each transition.
+func (w *epochSearch) letters() bool {
+	known, ok := make(map[string]int32), true
+	var text []byte
+	w.each(func(t Transition) {
+		text = text[:0]
+		for _, m := range w.monitors {
+			if v, is := m.(*VisitCount); is {
+				text = append(text, flag(v.States[t.State]))
+				continue
+			}
+			l, is := m.(lettered)
+			if !is || !ok {
+				ok = false
+				return
+			}
+			text, ok = l.letter(text, t)
+		}
+		id, found := known[string(text)]
+		if !found {
+			id = int32(len(known))
+			known[string(text)], w.first = id, append(w.first, t)
+			ok = ok && id < mostLetters
+		}
+		w.out.Letter = append(w.out.Letter, id)
+	})
+	w.out.Letters = len(w.first)
+	return ok
+}
+
+// begin finds the epochs of the start states. Nothing may be paid there, nor where the process rests.
+func (w *epochSearch) begin() bool {
+	for _, st := range w.base.StartStates() {
+		if w.startMemories(st.State) {
+			return false
+		}
+		w.out.Start = append(w.out.Start, w.number(false))
+	}
+	for s := range w.base.States() {
+		for _, m := range w.monitors {
+			v, is := m.(*VisitCount)
+			if is && v.States[s] && w.kernel.First[s] == w.kernel.First[s+1] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// search finds the epoch after each letter in each epoch, and classes.
+func (w *epochSearch) search() bool {
+	known, d, n := make(map[string]int32), w.base.Dim(), len(w.monitors)
+	var key []byte
+	for tuple := 0; tuple*n < len(w.tuples); tuple++ {
+		if tuple*w.out.Letters > mostAfter {
+			return false
+		}
+		key = key[:0]
+		for _, t := range w.first {
+			after := w.after(tuple, t)
+			w.out.Next = append(w.out.Next, after)
+			key = append(key, flag(int(after) == tuple))
+			for _, x := range w.returns[d:] {
+				key = binary.LittleEndian.AppendUint64(key, math.Float64bits(x))
+			}
+		}
+		id, found := known[string(key)]
+		if !found {
+			id = int32(len(known))
+			known[string(key)], w.of = id, append(w.of, int32(tuple))
+		}
+		w.out.Class = append(w.out.Class, id)
+	}
+	return true
+}
+
+// after returns the tuple after a transition, and sets w.returns to its returns.
+func (w *epochSearch) after(tuple int, t Transition) int32 {
+	copy(w.returns, t.Returns)
+	return w.step(int32(tuple), t, false)
+}
+
+// sort numbers epochs so that none leads to an earlier one. It reports false if that cannot be.
+func (w *epochSearch) sort() bool {
+	n, epochs := w.out.Letters, w.out.Len()
+	into := make([]int32, epochs) // how many letters lead there from others
+	others := func(epoch int32, visit func(to int32)) {
+		for _, to := range w.out.Next[int(epoch)*n:][:n] {
+			if to != epoch {
+				visit(to)
+			}
+		}
+	}
+	for epoch := range int32(epochs) {
+		others(epoch, func(to int32) { into[to]++ })
+	}
+	order := make([]int32, 0, epochs)
+	for epoch, k := range into {
+		if k == 0 {
+			order = append(order, int32(epoch))
+		}
+	}
+	for i := 0; i < len(order); i++ {
+		others(order[i], func(to int32) {
+			into[to]--
+			if into[to] == 0 {
+				order = append(order, to)
+			}
+		})
+	}
+	if len(order) < epochs {
+		return false
+	}
+	w.renumberTuples(order)
+	return true
+}
+
+// renumberTuples gives the tuples of an order the numbers that they have in it.
+func (w *epochSearch) renumberTuples(order []int32) {
+	number := make([]int32, len(order))
+	for i, epoch := range order {
+		number[epoch] = int32(i)
+	}
+	n, k := w.out.Letters, len(w.monitors)
+	next, class := make([]int32, 0, len(w.out.Next)), make([]int32, 0, len(order))
+	tuples := make([]int, 0, len(w.tuples))
+	for _, epoch := range order {
+		class = append(class, w.out.Class[epoch])
+		tuples = append(tuples, w.tuples[int(epoch)*k:][:k]...)
+		for _, to := range w.out.Next[int(epoch)*n:][:n] {
+			next = append(next, number[to])
+		}
+	}
+	w.out.Next, w.out.Class, w.tuples = next, class, tuples
+	for i, epoch := range w.of {
+		w.of[i] = number[epoch]
+	}
+	for i, epoch := range w.out.Start {
+		w.out.Start[i] = number[epoch]
+	}
+}
+
+// classes makes the rows of each class. It reports false if a policy could stay in one for ever at a return.
+func (w *epochSearch) classes() bool {
+	d := w.base.Dim()
+	for _, tuple := range w.of {
+		k := cmdp.NewKernel()
+		for s := range w.base.States() {
+			for c := int(w.kernel.First[s]); c < int(w.kernel.First[s+1]); c++ {
+				next, prob := w.kernel.Row(c)
+				returns, outcomes := w.kernel.ReturnsOf(c, d), w.kernel.OutcomesOf(c, d)
+				for e, to := range next {
+					if outcomes != nil {
+						returns = outcomes[e*d:][:d]
+					}
+					w.rewards(tuple, Transition{State: s, Choice: c, Next: int(to), Returns: returns})
+					w.row.next, w.row.prob = append(w.row.next, to), append(w.row.prob, prob[e])
+					for i, column := range w.columns {
+						w.row.outcomes = append(w.row.outcomes, w.returns[column])
+						w.row.mean[i] += prob[e] * w.returns[column]
+					}
+				}
+				w.endRow(&k)
+			}
+			k.EndState()
+		}
+		w.out.Classes = append(w.out.Classes, k)
+		if _, proper := w.out.Still(int(tuple)); !proper {
+			return false
+		}
+	}
+	return true
+}
+
+// rewards sets w.returns to those of a transition in an epoch.
+func (w *epochSearch) rewards(tuple int32, t Transition) {
+	copy(w.returns, t.Returns)
+	n := len(w.monitors)
+	for i, m := range w.monitors {
+		from := w.offset[i]
+		t.Returns = w.returns[:from]
+		m.Step(w.returns[from:from+m.Rewards()], w.tuples[int(tuple)*n+i], t)
+	}
+}

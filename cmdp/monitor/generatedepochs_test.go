@@ -1,0 +1,161 @@
+package monitor_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/monitor"
+)
+
+// leakyModel draws a model of totals that comes to rest in the last state from wherever it is. Some steps cost nothing,
+// so that it may come back with as much left. In the state before the last it may stay for nothing.
+func leakyModel(t *testing.T, rng *rand.Rand, states int, random bool) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Start: []cmdp.StartState{{State: 0, Probability: 0.25},
+		{State: 1, Probability: 0.75}}}, states)
+	for s := range states - 1 {
+		for a := range 1 + rng.IntN(3) {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a}
+			for _, x := range []float64{0.5, 0.375, 0.125} {
+				r := []float64{float64(rng.IntN(3)) / 4, float64(rng.IntN(2)), rng.Float64() - 0.5}
+				next := cmdp.Transition{Next: rng.IntN(states), Probability: x}
+				switch {
+				case s == states-2: // still
+					next.Next, r = s, make([]float64, 3)
+				case x == 0.125:
+					next.Next = states - 1
+				}
+				if row.Returns == nil {
+					row.Returns = r
+				}
+				if random {
+					next.Returns = r
+				}
+				row.Next = append(row.Next, next)
+			}
+			if random {
+				row.Returns = nil
+			}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withImpossible(t, rng, m)
+}
+
+// TestGeneratedEpochs: a product without a horizon whose rows are generated, epoch by epoch, has the rows, the ranges of
+// returns, the optimum, prices and policies of the stored one, for arrivals and totals within costs and for limits of
+// totals.
+func TestGeneratedEpochs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 8))
+	generated := 0
+	for i := range 120 {
+		m := leakyModel(t, rng, 4+rng.IntN(5), i%2 == 0)
+		part := func(title string, target []bool) *monitor.Reach {
+			r := &monitor.Reach{Title: title, Target: target, Within: -1}
+			if rng.IntN(3) == 0 {
+				r.Within = 1 + rng.IntN(5)
+			}
+			if rng.IntN(3) == 0 {
+				r.While = randomSet(rng, m.States())
+			}
+			for of := range 1 + rng.IntN(2) {
+				err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: of, AtMost: float64(1+rng.IntN(12)) / 4})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return r
+		}
+		target := randomSet(rng, m.States())
+		target[0], target[1] = false, false // which would pay at the start
+		spec := monitor.Spec{Model: m, Monitors: []monitor.Monitor{part("there", target)}, Generate: 1}
+		if i%3 > 0 {
+			spec.Monitors = append(spec.Monitors, &monitor.PartialTotal{Reach: *part("first", nil), Coordinate: 1 + i%2})
+		}
+		if i%4 == 0 {
+			spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 1,
+				Limits: []monitor.Threshold{{Kind: monitor.LimitKind(rng.IntN(4)), At: 2}}}))
+		}
+		if i%5 == 0 {
+			visited := randomSet(rng, m.States())
+			visited[m.States()-1], visited[m.States()-2] = false, false
+			spec.Monitors = append(spec.Monitors, &monitor.VisitCount{Title: "visits", States: visited})
+		}
+		p := product(t, spec)
+		spec.Generate = 0
+		stored := product(t, spec)
+		if p.Model.Epochs() == nil {
+			continue
+		}
+		generated++
+		compareRows(t, stored, p)
+		comparePlans(t, rng, i, stored.Model, p.Model)
+	}
+	if generated < 100 {
+		t.Errorf("%d products were generated: want most of 120", generated)
+	}
+}
+
+// compareRows compares the rows of all pairs of a product with those of another one that may have more pairs.
+func compareRows(t *testing.T, stored, other *monitor.ProductModel) {
+	t.Helper()
+	type pair struct {
+		state  int
+		memory string
+	}
+	number := make(map[pair]int)
+	for s := range other.Model.States() {
+		number[pair{other.State(s), other.Memory(s)}] = s
+	}
+	rows, others := stored.Model.Rows(0), other.Model.Rows(0)
+	for s := range stored.Model.States() {
+		at, ok := number[pair{stored.State(s), stored.Memory(s)}]
+		if !ok {
+			t.Fatalf("no pair of state %d, %s", stored.State(s), stored.Memory(s))
+		}
+		c, end := rows.Choices(s)
+		if c < end && stored.Action(0, s, 0) < 0 {
+			continue // rest
+		}
+		first, last := others.Choices(at)
+		if end-c != last-first {
+			t.Fatalf("%d choices, want %d", last-first, end-c)
+		}
+		for ; c < end; c, first = c+1, first+1 {
+			type outcome struct {
+				to      int
+				returns [9]float64
+			}
+			collect := func(rows *cmdp.Rows, c int, pairOf func(s int) int) map[outcome]float64 {
+				sum := make(map[outcome]float64)
+				next, prob := rows.Row(c)
+				for e, to := range next {
+					x := outcome{to: pairOf(int(to))}
+					copy(x.returns[:], rows.Outcome(c, e))
+					if prob[e] > 0 {
+						sum[x] += prob[e]
+					}
+				}
+				return sum
+			}
+			want := collect(rows, c, func(s int) int { return number[pair{stored.State(s), stored.Memory(s)}] })
+			got := collect(others, first, func(s int) int { return s })
+			for x, p := range want {
+				if got[x] != p {
+					t.Fatalf("%v with %v, want %v", x, got[x], p)
+				}
+			}
+			if len(got) != len(want) || !slices.Equal(rows.Returns(c), others.Returns(first)) {
+				t.Fatalf("%v: %v, want %v: %v", got, others.Returns(first), want, rows.Returns(c))
+			}
+		}
+	}
+}
