@@ -34,7 +34,7 @@ func NewReturnConfidence(sh *Shape, logTerm, scale float64) *ReturnConfidence {
 type returnStat struct{ mean, sumSquares, radius float64 }
 
 // addReturn updates the statistics of choice i, whose visit is already counted.
-func (l *layer) addReturn(c *ReturnConfidence, _, i int, r []float64) {
+func (l *layer) addReturn(c *ReturnConfidence, i int, r []float64) {
 	d := len(r)
 	l.makeReturns(d)
 	n := l.choices[i].visits

@@ -137,7 +137,7 @@ func (c *Counts) Observe(tr *Trajectory) {
 func (c *Counts) observe(h, state, action, next int, returns []float64) {
 	i := c.add(h, state, action, next, 1)
 	if c.learned != nil {
-		c.layer(h).addReturn(c.learned, h, i, returns)
+		c.layer(h).addReturn(c.learned, i, returns)
 	}
 }
 

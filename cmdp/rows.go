@@ -41,7 +41,8 @@ func (m *Model) Rows(h int) *Rows {
 // where the process rests: it stays, with zero return.
 func (r *Rows) Choices(s int) (first, end int) {
 	if r.tally != nil {
-		s = r.generate(s)
+		r.generate(s)
+		s = 0
 	}
 	if r.epochs != nil {
 		s = r.generateEpoch(s)

@@ -431,8 +431,8 @@ func (t *Tally) rows(m *Model, h int) *Rows {
 		tally: &tallyRows{t: t, h: h, last: h == m.horizon-1, first: m.shape.firstAt(h), base: t.Base.Rows(h)}}
 }
 
-// generate makes the rows of a pair. It returns the place of its first choice in r.first.
-func (r *Rows) generate(pair int) int {
+// generate makes the rows of a pair, whose choices begin at r.first[0].
+func (r *Rows) generate(pair int) {
 	g, k := r.tally, &r.kernel
 	t := g.t
 	if pair < t.first[g.state] || pair >= t.first[g.state+1] {
@@ -448,7 +448,7 @@ func (r *Rows) generate(pair int) int {
 	}
 	r.from, r.first[0], r.first[1] = int(g.first[pair]), g.first[pair], g.first[pair]
 	if !in.Reached() || side == apart && (count < in.Least || count > in.Most) {
-		return 0
+		return
 	}
 	k.Offset, k.Next, k.Prob, k.Returns, k.Outcomes = append(k.Offset[:0], 0), k.Next[:0], k.Prob[:0], k.Returns[:0],
 		k.Outcomes[:0]
@@ -470,7 +470,6 @@ func (r *Rows) generate(pair int) int {
 		g.mean(k, c)
 	}
 	r.first[1] += int32(len(k.Offset) - 1)
-	return 0
 }
 
 // entry adds a transition to state s of the base, number e of choice c, −1 for rest.

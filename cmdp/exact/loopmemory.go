@@ -238,7 +238,7 @@ func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [
 			}
 			to, o.reaching = twice, marks
 		}
-		st := l.liftRule(&o.st, o.p.m, to.m)
+		st := l.liftRule(&o.st, to.m)
 		o.p, o.st = to, *st
 		out.parts = append(out.parts, o)
 	}
@@ -252,7 +252,7 @@ func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [
 	}
 	for _, c := range b.rays {
 		loop := slices.IndexFunc(loops, func(rays []column) bool { return slices.ContainsFunc(rays, c.ray.intersects) })
-		r := &ray{share: c.ray.share, policy: l.liftRule(c.ray.policy, l.from.m, l.to.m)}
+		r := &ray{share: c.ray.share, policy: l.liftRule(c.ray.policy, l.to.m)}
 		for _, s := range c.ray.states {
 			r.states = append(r.states, places[loop][s])
 		}
@@ -307,7 +307,7 @@ func (l *loopProduct) loopStates(ctx context.Context, parts []weightedRule, rays
 
 // liftRule returns a policy that does what another does, in each copy of the product what that does in the copy
 // of the model.
-func (l *loopProduct) liftRule(st *markov.Rule, from, to *cmdp.Model) *markov.Rule {
+func (l *loopProduct) liftRule(st *markov.Rule, to *cmdp.Model) *markov.Rule {
 	states, pairs := l.from.m.States(), l.to.m.States()
 	out := &markov.Rule{Actions: markov.NewActions(to.States(), l.from.mostActions)}
 	for i := range to.States() {

@@ -261,14 +261,13 @@ func (p *purifier) dropLargest(k []float64) {
 	p.drop(at)
 }
 
-// drop forgets a direction and returns it.
-func (p *purifier) drop(at int) *exchangeDirection {
+// drop forgets a direction.
+func (p *purifier) drop(at int) {
 	d := p.directions[at]
 	p.directions = append(p.directions[:at:at], p.directions[at+1:]...)
 	if p.onCombine != nil {
 		p.onCombine(nil, d, 0)
 	}
-	return d
 }
 
 // remove takes an entry without mass out of the support. It drops one of the

@@ -212,22 +212,22 @@ func (b *backup) least(h, s int, weights, v, values []float64) (action int) {
 	return action
 }
 
-// in returns the value of choice c in direction j under given probabilities.
-func (b *backup) in(a *Answer, h, c, j int, v []float64) float64 {
-	w := b.one(h, c, v)
-	value := dot(a.row(h, c), b.of(w, j))
+// in returns the value of choice c at the first step, in the first direction, under given probabilities.
+func (b *backup) in(a *Answer, c int, v []float64) float64 {
+	w := b.one(0, c, v)
+	value := dot(a.row(0, c), b.of(w, 0))
 	rows := b.set.kernels[w.kernel]
 	if !rows.Random() {
-		value += dot(b.dirs[j], rows.Returns(c))
+		value += dot(b.dirs[0], rows.Returns(c))
 	}
 	return value
 }
 
-// answer makes nature's answer to the values in direction j at choice c.
-func (b *backup) answer(a *Answer, h, c, j int, v []float64) {
+// answer makes nature's answer to the values in the first direction at choice c.
+func (b *backup) answer(a *Answer, h, c int, v []float64) {
 	lower, upper := b.set.bounds(b.set.kernel(h), c)
 	if lower != nil {
-		answer(a.row(h, c), lower, upper, b.of(b.one(h, c, v), j), b.order)
+		answer(a.row(h, c), lower, upper, b.of(b.one(h, c, v), 0), b.order)
 	}
 }
 

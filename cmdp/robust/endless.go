@@ -174,7 +174,7 @@ func (f *endless) answerOthers(y *system, a *Answer, dir, v []float64) {
 	}
 	for c := range f.set.choices(0) {
 		if !takes[c] {
-			b.answer(a, 0, c, 0, v)
+			b.answer(a, 0, c, v)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (f *endless) price(ctx context.Context, dir []float64, answer *Answer) (*ex
 		}
 		b := f.set.newBackup([][]float64{dir})
 		for c := range f.set.choices(0) {
-			b.answer(a, 0, c, 0, v)
+			b.answer(a, 0, c, v)
 		}
 	}
 	return policy, best, nil

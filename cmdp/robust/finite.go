@@ -129,7 +129,7 @@ func (f *finite) price(ctx context.Context, dir []float64, answer *Answer) (*exa
 				rules[h].Actions.Set(s, b.least(h, s, one, v, dst[s:s+1]))
 			}
 			for c := first; c < end && answer != nil; c++ {
-				b.answer(answer, h, c, 0, v)
+				b.answer(answer, h, c, v)
 			}
 		}
 	})
@@ -159,7 +159,7 @@ func (f *finite) respond(ctx context.Context, policy cmdp.Policy, dir []float64)
 	b, a := f.set.newBackup([][]float64{dir}), f.newAnswer()
 	for h := range a.prob {
 		for c := range f.set.choices(f.set.kernel(h)) {
-			b.answer(a, h, c, 0, v[h+1])
+			b.answer(a, h, c, v[h+1])
 		}
 	}
 	return a, nil

@@ -229,8 +229,8 @@ func (y *system) relative(ctx context.Context, b *backup, a *Answer, classes *re
 	for c, n := range classes.zero {
 		total, steps := 0.0, 1.0
 		for _, t := range y.takes[n] {
-			total += t.share * b.in(a, 0, t.choice, 0, v)
-			steps += t.share * none.in(a, 0, t.choice, 0, time)
+			total += t.share * b.in(a, t.choice, v)
+			steps += t.share * none.in(a, t.choice, time)
 		}
 		gain[c] = total / steps
 		if math.IsNaN(gain[c]) {

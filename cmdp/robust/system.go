@@ -310,7 +310,7 @@ func (y *system) solve(ctx context.Context, b *backup, a *Answer, in []bool, v [
 		}
 		right[number[n]] = extra
 		for _, t := range y.takes[n] {
-			right[number[n]] += t.share * b.in(a, 0, t.choice, 0, v)
+			right[number[n]] += t.share * b.in(a, t.choice, v)
 		}
 	}
 	copy(x, saved)
@@ -348,8 +348,8 @@ func (y *system) answer(b *backup, a *Answer, in []bool, v []float64) bool {
 			continue
 		}
 		for _, t := range y.takes[n] {
-			if b.choice(0, t.choice, v)[0] > b.in(a, 0, t.choice, 0, v)+least {
-				b.answer(a, 0, t.choice, 0, v)
+			if b.choice(0, t.choice, v)[0] > b.in(a, t.choice, v)+least {
+				b.answer(a, 0, t.choice, v)
 				better = true
 			}
 		}
