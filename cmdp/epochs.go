@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Epochs describe a model without a horizon whose states are pairs of a state of another model and of an epoch, such as
-// what is left of a bounded cost (Hartmanns, Junges, Katoen, Quatmann 2018). An episode goes from an epoch to later ones
-// alone. The rows of a pair are those of its state, and need not be stored: transitions of the same letter lead from an
-// epoch to the same one.
+// Epochs describe a model without a horizon whose states are pairs of a state of another model and of an epoch, such
+// as what is left of a bounded cost (Hartmanns, Junges, Katoen, Quatmann 2018). An episode goes from an epoch to later
+// ones alone. The rows of a pair are those of its state, and need not be stored: transitions of the same letter lead
+// from an epoch to the same one.
 type Epochs struct {
 	// Base is the model of the states. It has no horizon and discount 1.
 	Base *Model
@@ -21,8 +21,8 @@ type Epochs struct {
 	Letters int
 	// Next is the epoch after a transition, Next[epoch·Letters+letter], which is not before the epoch itself.
 	Next []int32
-	// Class is the class of each epoch. In the epochs of a class the same letters stay in the epoch, and choices have the
-	// same returns: those of Classes, which else have the rows of Base.
+	// Class is the class of each epoch. In the epochs of a class the same letters stay in the epoch, and choices have
+	// the same returns: those of Classes, which else have the rows of Base.
 	Class   []int32
 	Classes []Kernel
 	// Dim is the number of coordinates of these returns.
@@ -143,7 +143,7 @@ func (r *Rows) generateEpoch(pair int) int {
 }
 
 // Still returns the states from which the process stays in an epoch whatever is done, and returns nothing; those that
-// rest are among them. It reports whether every policy leaves the epoch, or comes to such a state, from all others.
+// rest are among them. It reports whether from all others every policy leaves the epoch or comes to such a state.
 func (e *Epochs) Still(epoch int) (still []bool, proper bool) {
 	k := &e.Classes[e.Class[epoch]]
 	still = make([]bool, e.Base.states)
@@ -164,7 +164,8 @@ func (e *Epochs) Still(epoch int) (still []bool, proper bool) {
 	return still, !slices.Contains(stay, true)
 }
 
-// close takes states out of a set until all choices of those that are left, or one of each, stay in it and in the epoch.
+// close takes states out of a set until all choices of those that are left, or one of each, stay in it and in the
+// epoch.
 func (e *Epochs) close(epoch int, in []bool, all bool) {
 	k := &e.Classes[e.Class[epoch]]
 	into := make([][]int32, len(in)) // the choices that may lead to a state

@@ -47,6 +47,9 @@ func (r *Rows) Choices(s int) (first, end int) {
 	if r.epochs != nil {
 		s = r.generateEpoch(s)
 	}
+	if r.epochs != nil {
+		s = r.generateEpoch(s)
+	}
 	return int(r.first[s]), int(r.first[s+1])
 }
 

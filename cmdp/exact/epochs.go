@@ -159,9 +159,10 @@ func (p *epochTotals) recoverPolicy(ctx context.Context, columns []column, weigh
 	return out, nil
 }
 
-// solve finds the policy that is cheapest in a direction, with a bound that is proved. Where rounding is more than choices
-// are made cheaper by, these are made still cheaper. actions, if not nil, are set to those of the policy.
-func (p *epochTotals) solve(ctx context.Context, dir []float64, actions *markov.Actions) (out pricedPolicy, err error) {
+// solve finds the policy that is cheapest in a direction, with a bound that is proved. Where rounding is more than
+// choices are made cheaper by, these are made still cheaper. actions, if not nil, are set to those of the policy.
+func (p *epochTotals) solve(ctx context.Context, dir []float64, actions *markov.Actions) (out pricedPolicy,
+	err error) {
 	const most = 1000
 	for perturbation := 1.0; ; perturbation *= 8 {
 		proved := false
@@ -179,7 +180,7 @@ func (p *epochTotals) solve(ctx context.Context, dir []float64, actions *markov.
 // An epochPass goes through the epochs, last first.
 type epochPass struct {
 	*epochTotals
-	values, returns [][]float64 // of each epoch that is needed, of its states; the returns of a state stand side by side
+	values, returns [][]float64 // of each epoch that is needed, of its states; those of a state stand side by side
 	spare           [2][][]float64
 	dir             []float64
 	perturbation    float64

@@ -53,8 +53,8 @@ func flag(is bool) byte {
 	return 0
 }
 
-// The most letters of transitions, and epochs after letters, that are told apart, and the most states of a base: in larger
-// ones there may be components that are solved by sweeps, with less care in the first directions.
+// The most letters of transitions, and epochs after letters, that are told apart, and the most states of a base: in
+// larger ones there may be components that are swept, which takes less time where the first directions need no care.
 const (
 	mostLetters = 1 << 12
 	mostAfter   = 1 << 24
@@ -257,7 +257,8 @@ func (w *epochSearch) renumberTuples(order []int32) {
 	}
 }
 
-// classes makes the rows of each class. It reports false if a policy could stay in one for ever at a return.
+// classes makes the rows of each class, with all transitions of the base, as letters are numbered by these. It reports
+// false if a policy could stay in one for ever at a return.
 func (w *epochSearch) classes() bool {
 	d := w.base.Dim()
 	for _, tuple := range w.of {

@@ -50,9 +50,8 @@ func leakyModel(t *testing.T, rng *rand.Rand, states int, random bool) *cmdp.Mod
 	return withImpossible(t, rng, m)
 }
 
-// TestGeneratedEpochs: a product without a horizon whose rows are generated, epoch by epoch, has the rows, the ranges of
-// returns, the optimum, prices and policies of the stored one, for arrivals and totals within costs and for limits of
-// totals.
+// TestGeneratedEpochs: a product without a horizon whose rows are generated, epoch by epoch, has the rows, the ranges
+// of returns and the optimum of the stored one, for arrivals and totals within costs and for limits of totals.
 func TestGeneratedEpochs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 8))
 	generated := 0
@@ -67,7 +66,8 @@ func TestGeneratedEpochs(t *testing.T) {
 				r.While = randomSet(rng, m.States())
 			}
 			for of := range 1 + rng.IntN(2) {
-				err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: of, AtMost: float64(1+rng.IntN(12)) / 4})
+				most := float64(1+rng.IntN(12)) / 4
+				err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: of, AtMost: most})
 				if err != nil {
 					t.Fatal(err)
 				}

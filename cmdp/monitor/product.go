@@ -44,9 +44,10 @@ type Spec struct {
 	// Bytes bounds the memory that the product may take, 0 stands for 8 GiB. Its pairs are counted before
 	// it is built.
 	Bytes int
-	// Generate, if not 0, is a number of pairs from which on the rows of a product of one budget are not
-	// stored, where that can be: they are generated when they are asked for. Its Model is one of a
-	// [cmdp.Tally].
+	// Generate, if not 0, is a number of pairs from which on rows are not stored, where that can be: they are
+	// generated when they are asked for. With a horizon these are the rows of a product of one budget, whose Model is
+	// one of a [cmdp.Tally]; without, those of products whose memory never comes back, such as what is left of costs,
+	// where policies surely come to rest. Their Model is one of [cmdp.Epochs].
 	Generate int
 }
 

@@ -143,7 +143,8 @@ transitions:
 			t.Errorf("%s %s: %v of %v, want %g and about %g", sense, of, got, q.Returns, want, other)
 		}
 	}
-	judged := strings.Replace(text("maximize", "total: pay", "1.3", "0.9"), "toll: {}", "toll: {exceeds: {return: p, limit: 0}}", 1)
+	judged := strings.Replace(text("maximize", "total: pay", "1.3", "0.9"), "toll: {}",
+		"toll: {exceeds: {return: p, limit: 0}}", 1)
 	judged = strings.ReplaceAll(strings.ReplaceAll(judged, ", toll: -0.1", ""), ", toll: -0.2", "")
 	signs := strings.Replace(text("maximize", "total: toll", "1.3", "0.9"), "toll: -0.2", "toll: 0.2", 1)
 	for text, refusal := range map[string]string{judged: "limits for its total want a finer resolution",
