@@ -138,10 +138,10 @@ type claim struct {
 	gain         float64
 }
 
-// serve lets all agents rest, then serves those that gain by an action while it fits: the greatest gain first.
+// allocate lets all agents rest, then serves those that gain by an action while it fits: the greatest gain first.
 // Gains are by the prices of the limits. Where room is left for agents whose gain does not pay the prices of
 // this step, these prices are too high for what happened, and it is enough that they gain without them.
-func (v *allocation) serve(claims []claim) {
+func (v *allocation) allocate(claims []claim) {
 	for i := range v.slots {
 		x := &v.slots[i]
 		v.take(x, x.rest, x.agents)

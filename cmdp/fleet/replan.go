@@ -16,12 +16,12 @@ import (
 // so that the limits about this step hold surely, where actions are that keep them, and budgets too; limits
 // over the episode are planned with what is left of them.
 type Replanner struct {
-	f      *Fleet
-	rows   []row
-	every  int
-	paced  bool // budgets are: what a step uses more than planned would be missing for later steps
-	groups []agentGroup
-	first  *remaining
+	f        *Fleet
+	rows     []row
+	every    int
+	reserves bool // of budgets, what later steps are planned to use: more of it used now would be missing then
+	groups   []agentGroup
+	first    *remaining
 }
 
 // NewReplanner returns the player that plans again every so many steps. The policies of a plan make its first
@@ -35,14 +35,14 @@ func NewReplanner(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan, eve
 		return nil, fmt.Errorf("fleet: planned again every %d steps: want at least 1", every)
 	}
 	// Planned again at each step, what is left of a budget is shared out anew, unless later steps need some of it.
-	paced := every > 1 || slices.ContainsFunc(rows, func(r row) bool {
+	reserves := every > 1 || slices.ContainsFunc(rows, func(r row) bool {
 		return !r.budget && slices.ContainsFunc(r.Normal, func(x float64) bool { return x < 0 })
 	})
 	first, err := newRemaining(ctx, f, task, rows, plan)
 	if err != nil {
 		return nil, err
 	}
-	return &Replanner{f: f, rows: rows, every: every, paced: paced, groups: f.byType(), first: first}, nil
+	return &Replanner{f: f, rows: rows, every: every, reserves: reserves, groups: f.byType(), first: first}, nil
 }
 
 func (f *Fleet) byType() []agentGroup {
@@ -81,7 +81,7 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 		if err := c.program.solve(ctx, h, masses, soFar); err != nil {
 			return err
 		}
-		if c.paced {
+		if c.reserves {
 			c.program.schedule(h, masses, soFar)
 		}
 		c.masses = make([][][]float64, len(now))
@@ -94,7 +94,7 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 		}
 	}
 	v := c.f.newAllocation(c.rows, c.groups, h, now, soFar)
-	if c.paced {
+	if c.reserves {
 		c.program.reserveBudgets(v, h, soFar)
 	}
 	c.program.judge(v, c.groups, h)
@@ -248,7 +248,7 @@ func (p *Dispatcher) act(_ context.Context, dst [][]int, h int, now [][]int, soF
 	p.prices.reserveBudgets(v, h, soFar)
 	p.prices.judge(v, p.groups, h)
 	v.findRests()
-	v.serve(v.advantages())
+	v.allocate(v.advantages())
 	v.repairWithBudgets()
 	v.write(dst)
 	return nil

@@ -209,7 +209,7 @@ func (p *Whittle) act(_ context.Context, dst [][]int, h int, now [][]int, _ []fl
 			claims = append(claims, claim{slot: i, action: 1 - x.rest, gain: index})
 		}
 	}
-	v.serve(claims)
+	v.allocate(claims)
 	v.write(dst)
 	return nil
 }

@@ -185,7 +185,7 @@ func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 		}
 	}
 	if met != nil {
-		queue = z.mendByPasses(lo, hi, queue)
+		queue = z.properPolicyByPasses(lo, hi, queue)
 	}
 	if len(queue) == int(hi-lo) || len(queue) == 0 {
 		return
@@ -238,9 +238,9 @@ func (z *LeastTotal) Begin(policy *Actions) {
 	}
 }
 
-// mendByPasses is properPolicy in a few passes, which are enough as a rule where few states lack a choice. It adds
-// states that have got one to the others.
-func (z *LeastTotal) mendByPasses(lo, hi int32, mended []int32) []int32 {
+// properPolicyByPasses is properPolicy in a few passes, which are enough as a rule where few states lack a choice. It
+// adds states that have got one to the others.
+func (z *LeastTotal) properPolicyByPasses(lo, hi int32, mended []int32) []int32 {
 	q := z.Quotient
 	for range 4 {
 		for s := lo; s < hi; s++ {

@@ -10,9 +10,9 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// wantsOne reports whether a single policy is looked for, and none is known that closes the gap: a draw is not wanted,
-// or would go on for ever.
-func (s *search) wantsOne() bool {
+// needsSinglePolicy reports whether a single policy is looked for, and none is known that closes the gap: a draw is
+// not wanted, or would go on for ever.
+func (s *search) needsSinglePolicy() bool {
 	if !s.opts.Deterministic && !s.set.m.Average() {
 		return false
 	}
@@ -23,7 +23,7 @@ func (s *search) wantsOne() bool {
 // model, until it keeps them. The plans are single policies where those of package exact are.
 func (s *search) tighten() error {
 	const most = 12
-	if !s.wantsOne() || len(s.rows) == 0 {
+	if !s.needsSinglePolicy() || len(s.rows) == 0 {
 		return nil
 	}
 	offsets := make([]float64, len(s.rows))
@@ -103,7 +103,7 @@ func (s *search) tightened(offsets []float64) (*exact.Policy, error) {
 func (s *search) swap() error {
 	const most = 1 << 26 // successors that are looked at
 	plan := s.nearest()
-	if !s.opts.Deterministic || plan == nil || !s.wantsOne() {
+	if !s.opts.Deterministic || plan == nil || !s.needsSinglePolicy() {
 		return nil
 	}
 	left := most / (s.set.entries * len(s.dirs))

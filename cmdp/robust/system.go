@@ -25,14 +25,14 @@ type system struct {
 	number []int32   // of each state of the model, −1 if it is none of the system
 	takes  [][]taken // of each of the states
 	chain  markov.Chain
-	// entrances are those of state s of the model from enter[s] to enter[s+1]
-	entrances []entrance
-	enter     []int
-	choices   int // of all states, that are taken
+	// incoming are those of state s of the model from enter[s] to enter[s+1]
+	incoming []incoming
+	enter    []int
+	choices  int // of all states, that are taken
 }
 
-// An entrance of a state is that it is a successor, which may come up, of a choice that a policy takes.
-type entrance struct {
+// An incoming transition of a state says that it is a successor, which may come up, of a choice that a policy takes.
+type incoming struct {
 	from  int32   // state of the model
 	taken int32   // number among all choices that are taken
 	upper float64 // bound of the probability
@@ -73,7 +73,7 @@ func (s *Set) newSystem(policy cmdp.Policy) *system {
 			}
 		}
 	}
-	y.findEntrances(takes)
+	y.findIncoming(takes)
 	rests := y.resting(takes, queue)
 	for i := range int32(s.m.States()) {
 		if met[i] && !rests[i] {
@@ -99,7 +99,7 @@ func (s *Set) eachSuccessor(c int, visit func(to int32, lower, upper float64)) {
 	}
 }
 
-func (y *system) findEntrances(takes [][]taken) {
+func (y *system) findIncoming(takes [][]taken) {
 	y.enter = make([]int, y.set.m.States()+1)
 	for _, ts := range takes {
 		for _, t := range ts {
@@ -109,22 +109,22 @@ func (y *system) findEntrances(takes [][]taken) {
 	sum := 0
 	for i, n := range y.enter {
 		sum += n
-		y.enter[i] = sum // the end; it becomes the beginning as entrances are put in from there down
+		y.enter[i] = sum // the end; it becomes the beginning as transitions are put in from there down
 	}
-	y.entrances = make([]entrance, sum)
+	y.incoming = make([]incoming, sum)
 	for s, ts := range takes {
 		for _, t := range ts {
 			y.set.eachSuccessor(t.choice, func(to int32, lower, upper float64) {
 				y.enter[to]--
-				y.entrances[y.enter[to]] = entrance{int32(s), int32(y.choices), upper, lower > 0}
+				y.incoming[y.enter[to]] = incoming{int32(s), int32(y.choices), upper, lower > 0}
 			})
 			y.choices++
 		}
 	}
 }
 
-// entrancesOf returns the entrances of a state of the model.
-func (y *system) entrancesOf(s int32) []entrance { return y.entrances[y.enter[s]:y.enter[s+1]] }
+// incomingOf returns the incoming transitions of a state of the model.
+func (y *system) incomingOf(s int32) []incoming { return y.incoming[y.enter[s]:y.enter[s+1]] }
 
 // resting marks the states from which nothing is returned any more, whatever nature does. Long-run means have none but
 // those without choices, in which nothing is returned either.
@@ -143,7 +143,7 @@ func (y *system) resting(takes [][]taken, states []int32) []bool {
 	for len(busy) > 0 {
 		i := busy[len(busy)-1]
 		busy = busy[:len(busy)-1]
-		for _, e := range y.entrancesOf(i) {
+		for _, e := range y.incomingOf(i) {
 			if rests[e.from] {
 				rests[e.from] = false
 				busy = append(busy, e.from)
@@ -178,14 +178,14 @@ func (y *system) invariantSubset(in []bool, sure bool) []bool {
 		if n < 0 || !out[n] {
 			gone = append(gone, int32(s))
 		}
-		for _, e := range y.entrancesOf(int32(s)) {
+		for _, e := range y.incomingOf(int32(s)) {
 			inside[e.taken] += e.upper
 		}
 	}
 	for len(gone) > 0 {
 		s := gone[len(gone)-1]
 		gone = gone[:len(gone)-1]
-		for _, e := range y.entrancesOf(s) {
+		for _, e := range y.incomingOf(s) {
 			inside[e.taken] -= e.upper
 			n := y.number[e.from]
 			if n >= 0 && out[n] && (sure || e.sure || inside[e.taken] < 1-cmdp.ProbabilityTolerance) {
