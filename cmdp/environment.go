@@ -63,7 +63,7 @@ func (m *Model) Step(returns []float64, rng *rand.Rand, h, state, action int) in
 	next, prob := rows.Row(c)
 	e := 0
 	if len(next) > 1 {
-		e = draw(rng, prob)
+		e = Draw(rng, prob)
 	}
 	copy(returns, rows.Outcome(c, e))
 	return int(next[e])

@@ -67,7 +67,7 @@ func (d decision) mixed() (place int, ok bool) { return int(unseen - 1 - d), d <
 func (p *Plan) Choose(rng *rand.Rand, h, s int) int {
 	d := p.decide(h, s)
 	if place, ok := d.mixed(); ok {
-		return draw(rng, p.matrix.strategy(place, p.shape.Actions(h, s)))
+		return Draw(rng, p.matrix.strategy(place, p.shape.Actions(h, s)))
 	}
 	return int(d)
 }

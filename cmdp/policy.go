@@ -98,14 +98,17 @@ func (p *Randomized) Clone() *Randomized {
 }
 
 // Choose draws an action.
-func (p *Randomized) Choose(rng *rand.Rand, h, s int) int { return draw(rng, p.row(h, s)) }
+func (p *Randomized) Choose(rng *rand.Rand, h, s int) int { return Draw(rng, p.row(h, s)) }
 
 // Distribution copies the probabilities of the state's actions.
 func (p *Randomized) Distribution(dst []float64, h, s int) { copy(dst, p.row(h, s)) }
 
-// draw samples an index with the given probabilities. What rounding leaves of
-// the mass goes to the last index that has any.
-func draw(rng *rand.Rand, probs []float64) int {
+// Draw samples an index with the given probabilities, of which there has to be one. It takes one number from rng. What
+// rounding leaves of the mass goes to the last index that has any. It panics without rng.
+func Draw(rng *rand.Rand, probs []float64) int {
+	if rng == nil {
+		panic("cmdp: no random numbers to draw with")
+	}
 	u, last := rng.Float64(), 0
 	for i, p := range probs {
 		if p <= 0 {

@@ -30,7 +30,7 @@ import (
 // functions are those of the packages for users that take something that can be missing, or a number that can
 // be impossible.
 var functions = []any{
-	cmdp.BestPolicy, cmdp.BestReturns, cmdp.CheckInterval, cmdp.Extremes, cmdp.FactorActions, cmdp.Markov,
+	cmdp.BestPolicy, cmdp.BestReturns, cmdp.CheckInterval, cmdp.Draw, cmdp.Extremes, cmdp.FactorActions, cmdp.Markov,
 	cmdp.NewAdversarialOpponent,
 	cmdp.NewBestResponseAlong, cmdp.NewBestResponseOpponent, cmdp.NewBonus, cmdp.NewBuilder, cmdp.NewChanging,
 	cmdp.NewCounts, cmdp.NewEndless, cmdp.NewEndlessOf, cmdp.NewEndlessRunner,

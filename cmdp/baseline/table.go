@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"cmdpsolve/cmdp"
 )
@@ -42,30 +43,13 @@ func (t *table) even(h, s int) {
 	}
 }
 
-// Choose draws an action. What rounding leaves of the mass goes to the last action
-// that has any.
+// Choose draws an action, if there are several.
 func (t *table) Choose(rng *rand.Rand, h, s int) int {
 	row := t.row(h, s)
-	last := 0
-	var u float64
-	drawn := false
-	for a, x := range row {
-		if x <= 0 {
-			continue
-		}
-		if x >= 1 {
-			return a
-		}
-		if !drawn {
-			u, drawn = rng.Float64(), true
-		}
-		u -= x
-		if u < 0 {
-			return a
-		}
-		last = a
+	if a := slices.IndexFunc(row, func(x float64) bool { return x > 0 }); a < 0 || row[a] >= 1 {
+		return max(0, a)
 	}
-	return last
+	return cmdp.Draw(rng, row)
 }
 
 // Distribution copies the probabilities of the state's actions.

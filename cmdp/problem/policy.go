@@ -45,18 +45,7 @@ var _ cmdp.Policy = (*FilePolicy)(nil)
 
 // Choose draws an action.
 func (f *FilePolicy) Choose(rng *rand.Rand, h, s int) int {
-	u, last := rng.Float64(), 0
-	for a, x := range f.Probabilities(h, s) {
-		if x <= 0 {
-			continue
-		}
-		u -= x
-		if u < 0 {
-			return a
-		}
-		last = a
-	}
-	return last
+	return cmdp.Draw(rng, f.Probabilities(h, s))
 }
 
 // Distribution copies the probabilities of the actions of a state.

@@ -104,18 +104,11 @@ func (s *Simulation) draw() int {
 	if len(s.Mixture) == 1 {
 		return 0 // nothing is drawn
 	}
-	u, last := s.agent.Float64(), 0
+	weights := make([]float64, len(s.Mixture))
 	for i, c := range s.Mixture {
-		if c.Weight <= 0 {
-			continue
-		}
-		u -= c.Weight
-		if u < 0 {
-			return i
-		}
-		last = i
+		weights[i] = c.Weight
 	}
-	return last
+	return cmdp.Draw(s.agent, weights)
 }
 
 // Play plays one episode. It looks at ctx now and then.
