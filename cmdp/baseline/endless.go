@@ -164,7 +164,7 @@ func (r *course) plan(m *cmdp.Model, err error, task cmdp.Task, rng *rand.Rand) 
 
 // follow makes the policy of the run that of a plan for m. Where the plan never comes, actions are drawn evenly.
 func (r *course) follow(m *cmdp.Model, plan *exact.Policy) {
-	reached := reachedBy(m, plan)
+	reached := markov.ReachedBy(m, plan)
 	for s := range r.states {
 		row := r.policy.row(0, s)
 		switch {
@@ -175,28 +175,6 @@ func (r *course) follow(m *cmdp.Model, plan *exact.Policy) {
 			r.policy.even(0, s)
 		}
 	}
-}
-
-// reachedBy returns the states that a stationary policy reaches in m.
-func reachedBy(m *cmdp.Model, policy cmdp.Policy) []bool {
-	k := m.Kernel(0)
-	taken := &markov.Graph{Kernel: k, Allowed: make([]bool, k.Choices())}
-	for s := range m.States() {
-		first, end := k.First[s], k.First[s+1]
-		if first == end {
-			continue
-		}
-		probs := make([]float64, end-first)
-		policy.Distribution(probs, 0, s)
-		for a, p := range probs {
-			taken.Allowed[int(first)+a] = p > 0
-		}
-	}
-	var start []int32
-	for _, st := range m.StartStates() {
-		start = append(start, int32(st.State))
-	}
-	return taken.Reachable(start)
 }
 
 // planEndless solves a task on a model of an endless run. Where a mixture of policies is best, since not all states

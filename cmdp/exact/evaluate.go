@@ -74,47 +74,18 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 // policy does not reach have the value 0.
 func inducedProcess(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 	k, d := m.Kernel(0), m.Dim()
-	met := make([]bool, m.States())
-	var queue []int32
-	visit := func(s int32) {
-		if !met[s] {
-			met[s] = true
-			queue = append(queue, s)
-		}
-	}
-	for _, st := range m.StartStates() {
-		if st.Probability > 0 {
-			visit(int32(st.State))
-		}
-	}
-	probs := make(map[int32][]float64)
-	for at := 0; at < len(queue); at++ {
-		s := queue[at]
-		first := int(k.First[s])
-		x := make([]float64, int(k.First[s+1])-first)
-		if len(x) == 0 {
-			continue
-		}
-		policy.Distribution(x, 0, int(s))
-		probs[s] = x
-		for a, share := range x {
-			next, prob := k.Row(first + a)
-			for j, n := range next {
-				if share > 0 && prob[j] > 0 {
-					visit(n)
-				}
-			}
-		}
-	}
+	reached := markov.ReachedBy(m, policy)
 	out := cmdp.NewKernel()
 	var next []int32
 	var prob []float64
 	for s := range int32(m.States()) {
-		if x, ok := probs[s]; ok {
+		if first, end := k.First[s], k.First[s+1]; reached[s] && first < end {
+			x := make([]float64, end-first)
+			policy.Distribution(x, 0, int(s))
 			r := make([]float64, d)
 			next, prob = next[:0], prob[:0]
 			for a, share := range x {
-				if c := int(k.First[s]) + a; share > 0 {
+				if c := int(first) + a; share > 0 {
 					floats.AddScaled(r, share, k.ReturnsOf(c, d))
 					to, probabilities := k.Row(c)
 					next = append(next, to...)

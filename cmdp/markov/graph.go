@@ -235,6 +235,37 @@ func (g *Graph) Reachable(from []int32) []bool {
 	return met
 }
 
+// ReachedBy reports of each state whether a stationary policy comes to it. The policy is asked for these states alone.
+func ReachedBy(m *cmdp.Model, policy cmdp.Policy) []bool {
+	rows, met := m.Rows(0), make([]bool, m.States())
+	var queue []int32
+	visit := func(s int32, probability float64) {
+		if probability > 0 && !met[s] {
+			met[s] = true
+			queue = append(queue, s)
+		}
+	}
+	for _, st := range m.StartStates() {
+		visit(int32(st.State), st.Probability)
+	}
+	var probs []float64
+	for at := 0; at < len(queue); at++ {
+		first, end := rows.Choices(int(queue[at]))
+		if first == end {
+			continue
+		}
+		probs = resized(probs, end-first)
+		policy.Distribution(probs, 0, int(queue[at]))
+		for a, share := range probs {
+			next, prob := rows.Row(first + a)
+			for j, n := range next {
+				visit(n, min(share, prob[j]))
+			}
+		}
+	}
+	return met
+}
+
 // AlmostSurely leaves out of In the states from which no policy reaches a goal with probability one, and of
 // Allowed the choices that may lead to a state which takes no part (Baier and Katoen 2008, section 10.6.1);
 // neither may be nil. It reports whether all states stay. Of each state that does and is no goal it returns a

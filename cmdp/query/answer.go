@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cmdp/monitor"
 
 	"gonum.org/v1/gonum/floats"
@@ -199,7 +200,7 @@ func (q *Query) Visits(ctx context.Context, policy *exact.Policy) ([][]float64, 
 		if err != nil {
 			return nil, err
 		}
-		reached := reachedStates(m, policy)
+		reached := markov.ReachedBy(m, policy)
 		for s := range x {
 			x[s] = max(x[s], 1e-300)
 			if !reached[s] {
@@ -220,38 +221,4 @@ func (q *Query) Visits(ctx context.Context, policy *exact.Policy) ([][]float64, 
 		visits[h] = x
 	}
 	return visits, nil
-}
-
-func reachedStates(m *cmdp.Model, policy *exact.Policy) []bool {
-	rows, reached := m.Rows(0), make([]bool, m.States())
-	var next []int32
-	add := func(s int32) {
-		if !reached[s] {
-			reached[s], next = true, append(next, s)
-		}
-	}
-	for _, st := range m.StartStates() {
-		if st.Probability > 0 {
-			add(int32(st.State))
-		}
-	}
-	for len(next) > 0 {
-		s := next[len(next)-1]
-		next = next[:len(next)-1]
-		first, end := rows.Choices(int(s))
-		if first == end {
-			continue
-		}
-		probs := make([]float64, end-first)
-		policy.Distribution(probs, 0, int(s))
-		for a, x := range probs {
-			successors, prob := rows.Row(first + a)
-			for i, to := range successors {
-				if x > 0 && prob[i] > 0 {
-					add(to)
-				}
-			}
-		}
-	}
-	return reached
 }
