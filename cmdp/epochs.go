@@ -123,8 +123,8 @@ func (e *Epochs) rows() *Rows {
 		next: make([]int32, len(e.Letter))}
 }
 
-// generateEpoch makes the rows of a pair. It returns the place of its first choice in r.first.
-func (r *Rows) generateEpoch(pair int) int {
+// generateEpoch makes the rows of a pair.
+func (r *Rows) generateEpoch(pair int) {
 	e := r.epochs
 	epoch, s := e.Split(pair)
 	k := &e.Classes[e.Class[epoch]]
@@ -133,13 +133,12 @@ func (r *Rows) generateEpoch(pair int) int {
 	r.first[0], r.first[1] = int32(r.from)+k.First[s], int32(r.from)+k.First[s+1]
 	if e.reached[pair/64]>>(pair%64)&1 == 0 {
 		r.first[1] = r.first[0]
-		return 0
+		return
 	}
 	begin, end := k.Offset[k.First[s]], k.Offset[k.First[s+1]]
 	for at := begin; at < end; at++ {
 		r.next[at] = int32(e.Pair(e.After(epoch, e.Letter[at]), int(k.Next[at])))
 	}
-	return 0
 }
 
 // Still returns the states from which the process stays in an epoch whatever is done, and returns nothing; those that

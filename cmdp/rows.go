@@ -45,10 +45,8 @@ func (r *Rows) Choices(s int) (first, end int) {
 		s = 0
 	}
 	if r.epochs != nil {
-		s = r.generateEpoch(s)
-	}
-	if r.epochs != nil {
-		s = r.generateEpoch(s)
+		r.generateEpoch(s)
+		s = 0
 	}
 	return int(r.first[s]), int(r.first[s+1])
 }
