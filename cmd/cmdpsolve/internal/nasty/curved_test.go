@@ -361,11 +361,16 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 		}
 		return failure("refused", "an answer").but("%s", a.message())
 	}
-	want := map[string]int{"optimal": 0, "undecided": 1, "infeasible": 3}
+	want := map[string]int{"optimal": 0, "unbounded": 0, "undecided": 1, "infeasible": 3}
 	if code, ok := want[a.Status]; !ok || code != r.Status {
 		return failure("exit", "an answer with its exit status").but("status %q, exit status %d", a.Status, r.Status)
 	}
 	switch a.Status {
+	case "unbounded":
+		if target.Ball != nil && impossible(close) || !slices.ContainsFunc(at, q.grows) {
+			return failure("unbounded", "a bound of the goal").but("unbounded")
+		}
+		return nil
 	case "undecided":
 		if possible(-close) {
 			return failure("undecided", "optimal").but("undecided")

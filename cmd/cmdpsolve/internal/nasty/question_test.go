@@ -139,6 +139,12 @@ func (q *question) endless(i int) bool {
 	return least == nil && greatest == nil
 }
 
+// grows reports whether some policies make a coordinate as large as one likes, or as small.
+func (q *question) grows(i int) bool {
+	least, greatest := q.extent(i)
+	return least == nil || greatest == nil
+}
+
 // scale is the size of a coordinate: the largest of its extremes and of what a step gives. It is what rounding
 // is measured by.
 func (q *question) scale(i int) *big.Rat {
