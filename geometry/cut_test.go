@@ -277,3 +277,33 @@ func TestHalfspacesInFarBoxes(t *testing.T) {
 		t.Errorf("%d empty and %d far: want more", empty, far)
 	}
 }
+
+// TestPolyhedraInFarBoxes: a coordinate that no row is about has the sides of the box, however far away one of them is.
+func TestPolyhedraInFarBoxes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 99))
+	for trial := range 200 {
+		var a [][]float64
+		var b []float64
+		inside := []float64{5 * rng.Float64(), -5 * rng.Float64(), 5 * rng.Float64(), 1}
+		for range 1 + rng.IntN(7) {
+			normal := []float64{rng.Float64() - 0.5, rng.Float64() - 0.5, rng.Float64() - 0.5, 0}
+			a, b = append(a, normal), append(b, floats.Dot(normal, inside)+rng.Float64())
+		}
+		polyhedron := set[*geometry.Polyhedron](t)(geometry.NewPolyhedron(a, b))
+		lower, upper := make([]float64, 4), make([]float64, 4)
+		for i, x := range inside {
+			lower[i], upper[i] = x-rng.Float64(), x+rng.Float64()
+		}
+		upper[3] = 1e99
+		box := set[*geometry.Box](t)(geometry.NewBox(lower, upper))
+		part, err := geometry.Restrict(polyhedron, box)
+		if err != nil {
+			t.Fatalf("trial %d: %v ≤ %v from %v: %v", trial, a, b, lower, err)
+		}
+		low, high := make([]float64, 4), make([]float64, 4)
+		part.(geometry.Bounder).Bounds(low, high)
+		if low[3] != lower[3] || high[3] != 1e99 {
+			t.Errorf("trial %d: the last coordinate goes from %v to %v, want %v to 1e99", trial, low[3], high[3], lower[3])
+		}
+	}
+}

@@ -75,7 +75,7 @@ func newPolyhedron(what string, rows Rows) (*Polyhedron, error) {
 	return p, nil
 }
 
-// measure finds the bounding box and the largest ball inside, by linear programs.
+// measure finds the bounding box and the largest ball inside, by linear programs where rows tie coordinates together.
 func (p *Polyhedron) measure(what string) error {
 	d := p.Dim()
 	solver, err := lp.NewSolver(p.rows.program(make([]float64, d)))
@@ -86,6 +86,11 @@ func (p *Polyhedron) measure(what string) error {
 	cost := make([]float64, d)
 	var answer lp.Solution
 	for i := range d {
+		alone := false
+		p.lower[i], p.upper[i], alone = p.rows.interval(i)
+		if alone { // its sides may be so far away that no program tells them
+			continue
+		}
 		for _, sign := range []float64{1, -1} {
 			cost[i] = sign
 			if err := solver.SetObjective(cost); err != nil {
@@ -142,6 +147,29 @@ func (p *Polyhedron) findInterior() error {
 	}
 	p.room = math.Max(p.room, 0)
 	return nil
+}
+
+// interval returns what the rows allow of a coordinate, and whether none of them ties it to another one.
+func (r Rows) interval(i int) (lower, upper float64, alone bool) {
+	lower, upper = math.Inf(-1), math.Inf(1)
+	for k, a := range r.A {
+		if a[i] == 0 {
+			continue
+		}
+		for j, x := range a {
+			if j != i && x != 0 {
+				return lower, upper, false
+			}
+		}
+		bound := r.B[k] / a[i]
+		if a[i] > 0 || k < r.Equalities {
+			upper = math.Min(upper, bound)
+		}
+		if a[i] < 0 || k < r.Equalities {
+			lower = math.Max(lower, bound)
+		}
+	}
+	return lower, math.Max(lower, upper), true
 }
 
 // program states the rows as a linear program in free variables; there may be more
