@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/robust"
 
 	"gonum.org/v1/gonum/floats"
@@ -183,6 +185,32 @@ func TestLimitsOnMeans(t *testing.T) {
 			if got, want := q.LimitsMeans(), n == 3 || n == 4 && limited == "cost"; got != want {
 				t.Errorf("%s, %slimits means: %v", time, returns, got)
 			}
+			for _, broken := range []bool{true, false} {
+				v := map[bool][]float64{true: {0.6, 0.6}, false: {0.4, 0.4}}[broken]
+				if names := q.BrokenForEver(v); (len(names) == 1) != (broken && q.LimitsMeans()) || len(names) > 1 {
+					t.Errorf("%s, %s%v breaks %q for ever", time, returns, v, names)
+				}
+			}
+		}
+	}
+}
+
+// TestTargetsBrokenForEver: a target that is no list of limits is broken for ever by means that are not in it.
+func TestTargetsBrokenForEver(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 77))
+	for _, time := range drawTimes {
+		q := parsed(t, "format: cmdp/1\n"+time+"\nreturns: [gain, cost]\ntarget: {ball: {center: [0, 0], radius: 3}}\n"+
+			drawRows(rng, time == "discount: 1"))
+		for _, v := range [][]float64{{0, 0}, {3, 1}} {
+			want := v[0] > 0 && q.Model.Average()
+			if names := q.BrokenForEver(v); slices.Equal(names, []string{"target"}) != want || len(names) > 0 && !want {
+				t.Errorf("%s: %v breaks %q for ever", time, v, names)
+			}
+		}
+	}
+	for _, p := range []*problem.Problem{nil, {}} {
+		if q, err := New(t.Context(), p, CompileOptions{}); q != nil || err == nil {
+			t.Errorf("a query of nothing: %v", err)
 		}
 	}
 }

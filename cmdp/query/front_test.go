@@ -255,6 +255,15 @@ func TestOrderOfPoints(t *testing.T) {
 			}
 			f.Points = append(f.Points, FrontPoint{FrontPoint: exact.FrontPoint{Returns: v}})
 		}
+		for k, x := range scaleOf(pointsOf(f, places), []float64{0, 0, 0}[:len(places)]) {
+			var all []float64
+			for _, p := range f.Points {
+				all = append(all, p.Returns[places[k]])
+			}
+			if want := slices.Max(all) - slices.Min(all); x != want && (want > 0 || x != 1) {
+				t.Errorf("%v have an extent of %g: want %g", all, x, want)
+			}
+		}
 		f.sort()
 		for n := range len(f.Points) - 1 {
 			var a, b []float64
@@ -266,6 +275,18 @@ func TestOrderOfPoints(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pointsOf returns the points of a front as those of its parts are.
+func pointsOf(f *Front, places []int) (list []exact.FrontPoint) {
+	for _, p := range f.Points {
+		at := p.FrontPoint
+		for _, i := range places {
+			at.Objectives = append(at.Objectives, p.Returns[i])
+		}
+		list = append(list, at)
+	}
+	return list
 }
 
 // TestVerticesOfRandomPoints draws points on a grid, equal ones too. A point is a vertex where no other one and no

@@ -101,6 +101,84 @@ func TestTaskTargets(t *testing.T) {
 	}
 }
 
+// TestTargetsByDefinition: returns lie in a target where they keep all sides of all its parts, and so all of its limits.
+func TestTargetsByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 76))
+	inside := 0
+	for trial := range 60 {
+		var parts []string
+		var sides [][3]float64 // normal and offset
+		number := func() float64 { return float64(rng.IntN(13)-6) / 4 }
+		for range 1 + rng.IntN(2) {
+			a, b, c := number(), number(), 1+number()/2
+			if a == 0 && b == 0 {
+				a = 1
+			}
+			switch rng.IntN(4) {
+			case 0: // from both sides, one side or none
+				var bounds [2][2]string
+				for side, sign := range []float64{-1, 1} {
+					for i := range bounds[side] {
+						bounds[side][i] = "null"
+						if rng.IntN(2) == 0 {
+							x := sign * (0.5 + 2*rng.Float64())
+							bounds[side][i] = fmt.Sprint(x)
+							row := [3]float64{0, 0, sign * x}
+							row[i] = sign
+							sides = append(sides, row)
+						}
+					}
+				}
+				parts = append(parts, fmt.Sprintf("{box: {lower: [%s, %s], upper: [%s, %s]}}", bounds[0][0], bounds[0][1],
+					bounds[1][0], bounds[1][1]))
+			case 1:
+				parts = append(parts, fmt.Sprintf("{halfspace: {normal: {reward: %g, cost: %g}, offset: %g}}", a, b, c))
+				sides = append(sides, [3]float64{a, b, c})
+			case 2:
+				parts = append(parts, fmt.Sprintf("{polytope: {A: [[%g, %g], [1, 1]], b: [%g, 2]}}", a, b, c))
+				sides = append(sides, [3]float64{a, b, c}, [3]float64{1, 1, 2})
+			default:
+				parts = append(parts, fmt.Sprintf("{affine: {A: [[%g, %g]], b: [%g]}}", a, b, c))
+				sides = append(sides, [3]float64{a, b, c}, [3]float64{-a, -b, -c})
+			}
+		}
+		text := "target: {intersection: [" + strings.Join(parts, ", ") + "]}"
+		q, err := New(t.Context(), mustParse(t, taskHead+text), CompileOptions{})
+		if err != nil {
+			if !errors.Is(err, geometry.ErrEmpty) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		for range 20 {
+			v := []float64{8*rng.Float64() - 4, 8 * rng.Float64()}
+			q.Task.Target.Project(v, v) // half of them are in it, up to rounding
+			if rng.IntN(2) == 0 {
+				v[rng.IntN(2)] += rng.NormFloat64()
+			}
+			missed := max(-4-v[0], v[0]-4, -v[1], v[1]-8)
+			for _, side := range sides {
+				missed = max(missed, side[0]*v[0]+side[1]*v[1]-side[2])
+			}
+			if keeps := q.Keeps(v); math.Abs(missed) > 1e-7 && keeps != (missed < 0) || missed < 1e-10 && !keeps {
+				t.Errorf("trial %d: %s keeps %v: %v, and it is missed by %g", trial, text, v, keeps, missed)
+			} else if keeps {
+				inside++
+			}
+			limits := max(-4-v[0], v[0]-4, -v[1], v[1]-8)
+			for _, l := range q.Limits {
+				limits = max(limits, q.Task.Constraints[l.row].Excess(v, v))
+			}
+			if math.Abs(missed) > 1e-7 && (limits < 1e-9) != (missed < 0) {
+				t.Errorf("trial %d: %s is missed by %g at %v, and its limits by %g", trial, text, missed, v, limits)
+			}
+		}
+	}
+	if inside < 100 {
+		t.Errorf("%d returns lie in their targets", inside)
+	}
+}
+
 func TestEmptyTargets(t *testing.T) {
 	p := mustParse(t, taskHead)
 	three := 3.0
