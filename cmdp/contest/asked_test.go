@@ -2,6 +2,7 @@ package contest
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -77,6 +78,14 @@ func playables(t *testing.T) map[string]*playable {
 	model["measured"], model["log"] = "a simulator has none", "a simulator has no names"
 	const episodic = "returns change from episode to episode of a model with a horizon and one player"
 	endless["changing"], model["changing"] = episodic, episodic
+	both := maps.Clone(model)
+	maps.Copy(both, endless)
+	means, err := cmdp.NewEndless(parsed(t, roomsRows("criterion: average", roomsGoal)).Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endlessly := *simulated
+	endlessly.Simulated, endlessly.SimulatedDiscount = means.Shape(), 1
 	steps := func(s *Settings) { s.Steps, s.Episodes = 5, 7 }
 	stay := words("this is about returns that stay", "rho", "slater", "safe-policy", "null-policy", "log", "expected",
 		"mixture")
@@ -88,6 +97,14 @@ func playables(t *testing.T) map[string]*playable {
 			refused: stay},
 		"a ball": {problem: parsed(t, roomsRows("horizon: 2", "goal: {minimize: cost}\ntarget: {ball: {center: [1, 1], "+
 			"radius: 2}}")), refused: map[string]string{"changing": "against a linear goal"}},
+		"limits that nothing keeps": {problem: parsed(t, roomsRows("horizon: 2", strings.Replace(roomsGoal, "1.6", "0.1", 1))),
+			refused: words("no exact multiplier", "rho")},
+		"steps that differ": {problem: parsed(t, strings.Replace(roomsRows("horizon: 2", roomsGoal), "{state: 1,",
+			"{step: 1, state: 1, action: on, next: {1: 1}}\n  - {step: 2, state: 1,", 1)),
+			refused: words("pool", "pool", "log")},
+		"simulator without end": {problem: &endlessly, refused: both,
+			opts:   PrepareOptions{Unmeasured: true, Simulator: func() (cmdp.Environment, error) { return means, nil }},
+			change: func(s *Settings) { s.Returns, s.Steps, s.Episodes = "unknown", 5, 7 }},
 		"drifting":  {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"drift", other} }, refused: stay},
 		"switching": {problem: rooms, change: func(s *Settings) { s.Changing = Changing{"switch", other} }, refused: stay},
 		"game": {problem: game, change: func(s *Settings) { s.Algorithms = []string{"moma"} },
@@ -174,7 +191,8 @@ func checkEntered(t *testing.T, what string, c *Contest) {
 	for _, e := range c.Entrants {
 		a, err := baseline.Lookup(e.Name)
 		want := a.Guarantee
-		if c.Query.Problem.Model != nil && c.Query.Model.Horizon() == 0 && a.EndlessGuarantee != "" {
+		endless := c.Query.Problem.SimulatedDiscount > 0 || c.Query.Model != nil && c.Query.Model.Horizon() == 0
+		if endless && a.EndlessGuarantee != "" {
 			want = a.EndlessGuarantee
 		}
 		if err != nil || e.Guarantee != want {
@@ -211,7 +229,8 @@ func checkKnown(t *testing.T, what string, r *Run) {
 	t.Helper()
 	m := r.Measure()
 	values := valuesOf(&m, Metrics())
-	goal, limits := r.Task.Cost != nil && (r.Endless() || r.Changes()), r.Task.Target != nil
+	optimum := r.Query.Model != nil && !strings.HasPrefix(what, "limits that nothing keeps")
+	goal, limits := r.Task.Cost != nil && optimum && (r.Endless() || r.Changes()), r.Task.Target != nil
 	limits, goal = limits && m.Episodes > 0, goal && m.Episodes > 0
 	judged := r.Changes() || r.Endless()
 	known := map[string]bool{"violation": limits, "regret": goal, "realized_weak_regret": goal,

@@ -447,7 +447,7 @@ func TestRefusedSettings(t *testing.T) {
 		}
 	}
 	for list, want := range map[string]string{"[]": "no problems", "[media, null]": "problem 2 is empty",
-		"[{name: a}]": "problem 1: an entry without a problem"} {
+		"[{name: a}]": "problem 1: an entry without a problem", "[media": "suite.yaml: [2:11]"} {
 		path := filepath.Join(t.TempDir(), "suite.yaml")
 		if err := os.WriteFile(path, []byte("format: cmdp-suite/1\nproblems: "+list+"\n"), 0o600); err != nil {
 			t.Fatal(err)

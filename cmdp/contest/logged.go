@@ -40,7 +40,7 @@ func (l *Log) Read(of *problem.Process) (*cmdp.Counts, problem.LogSize, error) {
 	}
 	counts, err := cmdp.NewCounts(sh, l.Pool, confidence)
 	if err != nil {
-		return nil, problem.LogSize{}, err
+		return nil, problem.LogSize{}, fmt.Errorf("log %s: %w", l.Path, err)
 	}
 	size, err := problem.ReadLog(l.Path, of, counts, problem.LogOptions{Returns: l.Returns, Support: l.Support})
 	return counts, size, err

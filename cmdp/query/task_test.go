@@ -101,7 +101,7 @@ func TestTaskTargets(t *testing.T) {
 	}
 }
 
-// TestTargetsByDefinition: returns lie in a target where they keep all sides of all its parts, and so all of its limits.
+// TestTargetsByDefinition: returns lie in a target where they keep all sides of its parts, and so all of its limits.
 func TestTargetsByDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 76))
 	inside := 0
