@@ -3,10 +3,13 @@ package monitor_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestDistributionToTheEnd plays totals until absorption: a step pays 0.5 and is the last with probability 1/4,
@@ -63,6 +66,84 @@ func TestGreatest(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEndlessDistributions: of a policy that leaves some actions out, where all episodes come to rest, distribution and
+// extremes are those of all episodes, and an episode is over where nothing that may follow returns anything.
+func TestEndlessDistributions(t *testing.T) {
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		m := randomModel(t, rng, shape{states: 5, forward: true, outcomes: seed%2 == 0})
+		policy, rows := stationary{some(seed)}, m.Rows(0)
+		nothing := make([]bool, m.States())
+		want, least, most := make(map[float64]float64), math.Inf(1), math.Inf(-1)
+		each := func(s int, visit func(to int, probability float64, returns []float64)) {
+			first, end := rows.Choices(s)
+			probs := make([]float64, end-first)
+			if first < end {
+				policy.Distribution(probs, 0, s)
+			}
+			for a, x := range probs {
+				next, prob := rows.Row(first + a)
+				for e, to := range next {
+					if x*prob[e] > 0 {
+						visit(int(to), x*prob[e], rows.Outcome(first+a, e))
+					}
+				}
+			}
+		}
+		for s := m.States() - 1; s >= 0; s-- {
+			nothing[s] = true
+			each(s, func(to int, _ float64, returns []float64) {
+				nothing[s] = nothing[s] && nothing[to] && returns[0] == 0 && returns[1] == 0
+			})
+		}
+		var from func(s int, total, mass float64)
+		from = func(s int, total, mass float64) {
+			goesOn := false
+			each(s, func(to int, probability float64, returns []float64) {
+				goesOn = true
+				from(to, total+returns[0], mass*probability)
+			})
+			if !goesOn {
+				total = math.Round(total*1e6) / 1e6
+				want[total] += mass
+				least, most = min(least, total), max(most, total)
+			}
+		}
+		for _, st := range m.StartStates() {
+			from(st.State, 0, st.Probability)
+		}
+		if over := monitor.Over(m, policy); !slices.Equal(over, nothing) {
+			t.Errorf("seed %d: over in %v: want %v", seed, over, nothing)
+		}
+		values, probabilities, ok := monitor.Distribution(t.Context(), m, policy, 0)
+		if !ok || len(values) != len(want) {
+			t.Fatalf("seed %d: %v: want those of %v", seed, values, want)
+		}
+		for i, x := range values {
+			if math.Abs(probabilities[i]-want[x]) > 1e-12 {
+				t.Errorf("seed %d: %g has probability %g: want %g", seed, x, probabilities[i], want[x])
+			}
+		}
+		up, down := monitor.Greatest(m, policy, 0, 1), -monitor.Greatest(m, policy, 0, -1)
+		if math.Abs(up-most) > 1e-9 || math.Abs(down-least) > 1e-9 {
+			t.Errorf("seed %d: from %g to %g: want %g to %g", seed, down, up, least, most)
+		}
+	}
+	var none *monitor.ProductModel
+	if none.State(3) != 3 || none.Action(1, 2, 4) != 4 || none.Memory(3)+none.Recall(3) != "" || none.Remembered() != nil ||
+		none.Restricted() {
+		t.Error("no product is not its base")
+	}
+}
+
+// stationary is a policy as it is at the first step, with probabilities that sum to 1.
+type stationary struct{ cmdp.Policy }
+
+func (p stationary) Distribution(dst []float64, _, s int) {
+	p.Policy.Distribution(dst, 0, s)
+	floats.Scale(1/floats.Sum(dst), dst)
 }
 
 // some takes each action of a state with the same probability, but for one of them.

@@ -167,8 +167,11 @@ func drawBudget(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, coord
 	total func(e episode) float64) definition {
 	spec := monitor.BudgetSpec{Title: title, Model: m, Coordinate: coordinate, Amounts: amounts}
 	for range 1 + rng.IntN(3) {
-		spec.Limits = append(spec.Limits,
-			monitor.Threshold{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(14)-2) / 20})
+		l := monitor.Threshold{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(14)-2) / 20}
+		if rng.IntN(8) == 0 {
+			l.At = []float64{1e300, -1e300, 1e19, -1e19}[rng.IntN(4)]
+		}
+		spec.Limits = append(spec.Limits, l)
 	}
 	pays := func(e episode) (out []float64) {
 		x := total(e)
@@ -267,7 +270,7 @@ type walk struct {
 // the memory is true.
 func TestEpisodesOfProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 71))
-	generated, twice := 0, 0
+	generated, epochs, twice := 0, 0, 0
 	for trial := range 300 {
 		w := drawWalk(t, rng, trial)
 		if w.p.Model.Tally() != nil {
@@ -275,6 +278,9 @@ func TestEpisodesOfProducts(t *testing.T) {
 		}
 		if w.inner != nil {
 			twice++
+		}
+		if w.p.Model.Epochs() != nil || w.inner != nil && w.inner.Model.Epochs() != nil {
+			epochs++
 		}
 		w.checkParts()
 		for i, st := range w.p.Model.StartStates() {
@@ -286,8 +292,8 @@ func TestEpisodesOfProducts(t *testing.T) {
 			w.step(at)
 		}
 	}
-	if generated < 20 || twice < 20 {
-		t.Errorf("%d products are generated, %d made of another one: want more", generated, twice)
+	if generated < 20 || epochs < 5 || twice < 20 {
+		t.Errorf("%d products are generated, %d of epochs, %d made of another one: want more", generated, epochs, twice)
 	}
 }
 
@@ -447,27 +453,38 @@ func (w *walk) step(at path) {
 	}
 }
 
+// possible lists the transitions of an action of a state that have a probability, by their places in the row of the
+// choice, and returns the number of the choice. rows are those of one call, since rows may be generated.
+func possible(rows *cmdp.Rows, s, a int) (choice int, next []int32, places []int) {
+	choice, _ = rows.Choices(s)
+	choice += a
+	to, prob := rows.Row(choice)
+	for i, x := range prob {
+		if x > 0 {
+			next, places = append(next, to[i]), append(places, i)
+		}
+	}
+	return choice, next, places
+}
+
 // take goes on to what may follow an action.
 func (w *walk) take(at path, a int) {
 	m, h := w.p.Model, len(at.returns)
 	rows, below, lower := m.Rows(h), -1, []int32(nil)
-	c, _ := rows.Choices(at.s)
-	c += a
-	next, prob := rows.Row(c)
+	c, next, places := possible(rows, at.s, a)
 	if w.inner != nil {
-		below, _ = w.inner.Model.Rows(0).Choices(at.below)
-		below += a
-		lower, _ = w.inner.Model.Rows(0).Row(below)
+		below, lower, _ = possible(w.inner.Model.Rows(0), at.below, a)
 	}
 	edges := w.edges(h, at.s, a, at.states[h])
 	if len(edges) != len(next) {
 		w.Fatalf("trial %d: %d successors: want %d", w.trial, len(next), len(edges))
 	}
+	_, prob := rows.Row(c)
 	for i, e := range edges {
-		if prob[i] != e.probability {
-			w.Fatalf("trial %d: probability %g: want %g", w.trial, prob[i], e.probability)
+		if prob[places[i]] != e.probability {
+			w.Fatalf("trial %d: probability %g: want %g", w.trial, prob[places[i]], e.probability)
 		}
-		outcome := slices.Clone(rows.Outcome(c, i))
+		outcome := slices.Clone(rows.Outcome(c, places[i]))
 		pays := slices.ContainsFunc(outcome, func(x float64) bool { return x != 0 })
 		if e.choice < 0 && int(next[i]) == at.s && w.whole && m.Tally() == nil && !pays {
 			w.Fatalf("trial %d: a state has a choice that changes nothing where the base rests", w.trial)
@@ -540,7 +557,7 @@ func (w *walk) check(at path) {
 		promise, given = sh.Promise(), w.p.Base().Shape().Promise()
 	}
 	for j, x := range at.returned[len(at.returned)-1] {
-		if want := all[w.columns[j]]; math.Abs(x-want) > 1e-9 {
+		if want := all[w.columns[j]]; math.Abs(x-want) > 1e-9*max(1, math.Abs(want)) {
 			w.Fatalf("trial %d: return %d of %+v is %g: want %g", w.trial, w.columns[j], at.episode, x, want)
 		}
 		c := w.columns[j]
