@@ -233,6 +233,9 @@ func TestSettingsAreListed(t *testing.T) {
 			t.Errorf("%s is not on the list, or with the value of another one", name)
 		}
 	}
+	if d := Defaults(); d.Failure != 0.05 || d.Episodes != 1000 || d.Seeds != 5 || d.Seed != 1 {
+		t.Errorf("%+v", d)
+	}
 	for seeds, good := range map[int]bool{0: false, 1: true, 1_000_000: true, 1_000_001: false} {
 		s := Defaults()
 		if s.Seeds = seeds; (s.Check() == nil) != good {
