@@ -74,9 +74,8 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 // parts are counted that bring the error just below what is asked for, and directions lie between whole parts. As soon
 // as directions lead to the same points the curve has few corners, and its edges show in the weights of the corners.
 func (f *front) nextWeights(corners []farCorner, most int) (weights [][]float64) {
-	const margin = 0.9
 	for _, c := range corners {
-		parts := math.Ceil(math.Sqrt(c.distance / (margin * f.opts.Error)))
+		parts := math.Ceil(math.Sqrt(c.distance / f.opts.Error))
 		if c.beside[0] == nil || len(f.distinct) < len(f.result.Points) || !(parts > 2) || parts > 1000 {
 			weights = append(weights, c.weights)
 			continue
