@@ -128,6 +128,32 @@ func product(a, b []float64) float64 {
 	return sum
 }
 
+// TestFrontOfCircle counts the directions of a smooth curve, a quarter of a circle whose second return has another unit.
+// Parts of equal angles δ have the error δ²/4 at the ends, so that 25 of them suffice; each halved as often as it takes,
+// there are 32.
+func TestFrontOfCircle(t *testing.T) {
+	k := cmdp.NewKernel()
+	const actions = 3000
+	for a := range actions {
+		sin, cos := math.Sincos(math.Pi / 2 * float64(a) / (actions - 1))
+		k.Append([]int32{0}, []float64{1}, []float64{1 - sin, 100 * (1 - cos)})
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 1, Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := exact.FrontOptions{Over: [][]float64{{1, 0}, {0, 1}}, Error: 1e-3}
+	f, err := exact.Front(t.Context(), m, cmdp.Task{}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Status != exact.Optimal || f.Relative > 1e-3 || f.Iterations > 28 {
+		t.Errorf("%v, error %g after %d directions: want at most 28", f.Status, f.Relative, f.Iterations)
+	}
+}
+
 // TestFrontExact finds the whole curve of the cliff, where one unit of cost buys one
 // of reward.
 func TestFrontExact(t *testing.T) {
