@@ -115,7 +115,9 @@ func newRangesReport(ctx context.Context, p *loaded, opts exact.Options) (*check
 	if err != nil {
 		return nil, err
 	}
-	return newCheckReport(p, lower, upper), nil
+	rep := newCheckReport(p, lower, upper)
+	rep.compareLimits(p)
+	return rep, nil
 }
 
 // judgeRobust answers them about a problem with intervals. Ranges are those in the nominal model.
@@ -181,7 +183,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	case d.Lower > 0:
 		rep.Feasible = &no
 		rep.Certificate = newCertificate(p, d.Direction, d.Support, d.Support+d.Lower, d.Upper)
-		rep.Certificate.cut = !d.Whole
+		rep.Certificate.Possible = !d.Whole
 		rep.Conflict, err = findConflict(ctx, p, opts)
 		return rep, err
 	default:

@@ -31,15 +31,26 @@ type checkReport struct {
 	Nearest     named            `json:"nearest,omitzero" csv:"nearest"`
 	Certificate *planCertificate `json:"certificate"`
 	Conflict    []conflictReport `json:"conflict,omitempty" csv:"conflict"`
-	Slater      *slaterReport    `json:"slater" csv:"slater"`
-	Rho         report.Number    `json:"rho" csv:"rho"`
-	Missing     *missingRows     `json:"missing_rows,omitempty"`
+	// Limits says what policies can do about each limit on a single return.
+	Limits []aloneReport `json:"limits,omitempty"`
+	Slater *slaterReport `json:"slater" csv:"slater"`
+	Rho    report.Number `json:"rho" csv:"rho"`
+	memoryReport
+	Missing *missingRows `json:"missing_rows,omitempty"`
 	// Policy is there with --policy, Uncertainty for intervals of probabilities.
 	Policy      *policyBounds      `json:"policy,omitempty" csv:"policy"`
 	Uncertainty *uncertaintyReport `json:"uncertainty,omitempty" csv:"uncertainty"`
 	Seconds     report.Number      `json:"seconds"`
 
 	lower, upper []float64 // extremes of all coordinates
+}
+
+// aloneReport says whether a limit alone is always, can be or cannot be kept, and the largest slack that a policy has,
+// null for a limit on every episode. Those of single steps that belong together are one.
+type aloneReport struct {
+	Constraint string        `json:"constraint"`
+	Alone      string        `json:"alone"`
+	Slack      report.Number `json:"largest_slack"`
 }
 
 // missingRows are pairs of a state and a step that can be reached and have no row, although the state has rows
@@ -118,7 +129,8 @@ type slaterReport struct {
 func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
 	rep := &checkReport{
 		subject: p.subject(), Discount: report.NaN, Stationary: true,
-		Missing: newMissingRows(p), Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN,
+		memoryReport: memoryOf(p),
+		Missing:      newMissingRows(p), Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN,
 		Tolerance: report.NaN,
 	}
 	if p.isFleet() {
@@ -153,7 +165,7 @@ func (rep *checkReport) report(p *loaded) *report.Report {
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(append(rep.Uncertainty.heading(), fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds))...),
-		rep.ranges("least", "greatest"), rep.limits(p), conflictTable(rep.Conflict),
+		rep.ranges("least", "greatest"), rep.limits(), conflictTable(rep.Conflict),
 		slices.Concat(rep.notes(p), p.memoryNotes()), rep.Missing.note(),
 		rep.Policy.table(p), rep.Policy.notes(p),
 	}}
@@ -172,12 +184,11 @@ func (rep *checkReport) ranges(least, greatest string) *report.Table {
 	return t
 }
 
-// limits compares each bound on a single return with what policies can do.
-func (rep *checkReport) limits(p *loaded) *report.Table {
-	t := report.NewTable("constraint", "alone", "largest slack")
+// compareLimits compares each bound on a single return with what policies can do.
+func (rep *checkReport) compareLimits(p *loaded) {
 	for _, l := range p.Of(query.EveryEpisode) {
 		if l.Enforced() {
-			t.Add(l.Name, "can be kept", "")
+			rep.Limits = append(rep.Limits, aloneReport{l.Name, "can be kept", report.NaN})
 		}
 	}
 	rows := p.Rows()
@@ -203,11 +214,22 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 		case least >= 0:
 			says = "always kept"
 		}
-		slack := any(most)
 		if l.Scope == query.EveryEpisode {
-			slack = "" // it is one of a probability
+			most = math.NaN() // it is one of a probability
 		}
-		t.Add(name, says, slack)
+		rep.Limits = append(rep.Limits, aloneReport{name, says, report.Number(most)})
+	}
+}
+
+// limits lists what policies can do about each limit.
+func (rep *checkReport) limits() *report.Table {
+	t := report.NewTable("constraint", "alone", "largest slack")
+	for _, l := range rep.Limits {
+		slack := any("")
+		if l.Slack == l.Slack {
+			slack = l.Slack
+		}
+		t.Add(l.Constraint, l.Alone, slack)
 	}
 	return t
 }

@@ -20,6 +20,8 @@ type distributions = report.Named[distributionReport]
 // computed; else it is that of the episodes played, and CI95 holds the half-widths of 95% confidence intervals.
 type distributionReport struct {
 	Exact bool `json:"exact" csv:"exact"`
+	// Episodes is how many were played, 0 where it was computed.
+	Episodes int `json:"episodes,omitempty"`
 	spread
 	CI95      *spread     `json:"ci95,omitempty" csv:"ci95"`
 	Histogram []binReport `json:"histogram"`
@@ -72,7 +74,8 @@ func newDistributions(names []string, found []query.Distribution) distributions 
 }
 
 func newDistributionReport(d *query.Distribution) distributionReport {
-	r := distributionReport{Exact: d.Episodes == 0, spread: newSpread(&d.Spread), Histogram: []binReport{}}
+	r := distributionReport{Exact: d.Episodes == 0, Episodes: d.Episodes, spread: newSpread(&d.Spread),
+		Histogram: []binReport{}}
 	if d.CI95 != nil {
 		half := newSpread(d.CI95)
 		r.CI95 = &half

@@ -43,7 +43,7 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 	found := newRobustReport(p, r, time.Since(begin))
 	d := &planReport{subject: found.subject, Status: found.Status, planWorth: found.planWorth, Returns: found.Nominal,
 		planLimits: found.planLimits, Rho: report.NaN, planDraws: found.planDraws, Certificate: found.Certificate,
-		Iterations: found.Iterations, Memory: p.Product.Remembered()}
+		Iterations: found.Iterations, memoryReport: found.memoryReport}
 	a := &planAnswer{Report: d, Notes: append(found.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == robust.Infeasible {
 		return a, nil

@@ -160,6 +160,7 @@ type robustReport struct {
 	// Drawn are the policies, there if one of several is drawn.
 	Drawn       []drawnReport    `json:"drawn,omitempty"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
+	memoryReport
 	// Worst is there with --worst.
 	Worst *worstReport `json:"worst,omitempty" csv:"worst"`
 	// Confidence is there for intervals from a log.
@@ -330,12 +331,13 @@ func newRobustReport(p *loaded, r *robust.Result, took time.Duration) *robustRep
 		planLimits: planLimits{report.Number(r.Violation), report.Number(r.Tolerance), []report.Number{},
 			[]limitReport{}},
 		// A log of sure choices has none.
-		Uncertainty: cmp.Or(newUncertaintyReport(p), &uncertaintyReport{Each: problem.EachStep}),
-		planDraws:   planDraws{r.Policy.Randomized(), len(r.Mixture)},
-		Iterations:  r.Rounds,
-		Seconds:     report.Number(took.Seconds()),
-		Stopped:     r.Stopped,
-		found:       r.Returns != nil,
+		Uncertainty:  cmp.Or(newUncertaintyReport(p), &uncertaintyReport{Each: problem.EachStep}),
+		planDraws:    planDraws{r.Policy.Randomized(), len(r.Mixture)},
+		memoryReport: memoryOf(p),
+		Iterations:   r.Rounds,
+		Seconds:      report.Number(took.Seconds()),
+		Stopped:      r.Stopped,
+		found:        r.Returns != nil,
 	}
 	for _, c := range r.Mixture {
 		d.Randomized += c.Policy.Randomized()

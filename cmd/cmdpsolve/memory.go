@@ -116,6 +116,14 @@ func unread(name string, err error) error {
 	return usage("%s: %w", name, err)
 }
 
+// memoryReport is what a policy remembers, and the thresholds of constraints on the worst episodes.
+type memoryReport struct {
+	Memory     []monitor.Remembered `json:"memory,omitempty"`
+	Thresholds []thresholdReport    `json:"thresholds,omitempty"`
+}
+
+func memoryOf(p *loaded) memoryReport { return memoryReport{p.Product.Remembered(), thresholdsOf(p)} }
+
 // thresholdReport is where the worst episodes of a constraint on their mean begin.
 type thresholdReport struct {
 	Constraint string        `json:"constraint"`

@@ -106,7 +106,11 @@ func TestSameProblem(t *testing.T) {
 				args := strings.Fields(command)
 				args = append([]string{args[0], p.write(t, 1)}, args[1:]...)
 				var out, errs strings.Builder
-				return resultOf(t, &ask{args: args, fails: run(t.Context(), args, &out, &errs) != exitDone})
+				r := resultOf(t, &ask{args: args, fails: run(t.Context(), args, &out, &errs) != exitDone})
+				if r != nil {
+					checkView(t, r)
+				}
+				return r
 			}
 			what := fmt.Sprintf("trial %d: %s, %s", trial, command[0], p.time)
 			a := result(p, command[0])

@@ -11,7 +11,6 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
@@ -67,10 +66,8 @@ type planReport struct {
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
 	// Conflict names a smallest set of limits that no policy keeps together.
 	Conflict []conflictReport `json:"conflict,omitempty" csv:"conflict"`
-	// Memory is what the policy remembers, Thresholds those of constraints on the worst episodes.
-	Memory     []monitor.Remembered `json:"memory,omitempty"`
-	Thresholds []thresholdReport    `json:"thresholds,omitempty"`
-	Iterations int                  `json:"iterations" csv:"iterations"`
+	memoryReport
+	Iterations int `json:"iterations" csv:"iterations"`
 	// MissingRows counts the pairs of a state and a step that seem to have lost their rows.
 	MissingRows int           `json:"missing_rows,omitempty"`
 	Seconds     report.Number `json:"seconds"`
@@ -145,8 +142,9 @@ type planCertificate struct {
 	Support   report.Number `json:"support" csv:"support"`
 	Value     report.Number `json:"value" csv:"value"`
 	Distance  report.Number `json:"distance" csv:"distance"`
+	// Possible says that it holds for what is allowed and can be returned at all, not for all that is allowed.
+	Possible  bool `json:"possible,omitempty"`
 	direction []float64
-	cut       bool // holds for what is allowed and possible, not for all that is allowed
 }
 
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
@@ -165,13 +163,13 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 func newPlanReport(p *loaded, r *exact.Result, took time.Duration) *planReport {
 	d := &planReport{
 		subject: p.subject(), Status: r.Status.String(),
-		planWorth:  planWorth{report.NaN, report.NaN, report.NaN},
-		Returns:    p.named(r.Returns),
-		planLimits: planLimits{report.Number(r.Violation), report.NaN, []report.Number{}, []limitReport{}},
-		Rho:        report.NaN,
-		planDraws:  planDraws{r.Randomized, len(r.Mixture)},
-		Memory:     p.Product.Remembered(), Thresholds: thresholdsOf(p),
-		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
+		planWorth:    planWorth{report.NaN, report.NaN, report.NaN},
+		Returns:      p.named(r.Returns),
+		planLimits:   planLimits{report.Number(r.Violation), report.NaN, []report.Number{}, []limitReport{}},
+		Rho:          report.NaN,
+		planDraws:    planDraws{r.Randomized, len(r.Mixture)},
+		memoryReport: memoryOf(p),
+		Iterations:   r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
 	for _, phase := range r.Phases {
 		d.Phases = append(d.Phases, phaseReport{phase.Name, report.Number(phase.Time.Seconds())})
@@ -227,7 +225,7 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result) {
 
 func certificateOf(p *loaded, c *exact.Certificate) *planCertificate {
 	cert := newCertificate(p, c.Direction, c.Support, c.Value, c.Distance)
-	cert.cut = !c.Whole && !holdsUncut(p, c.Direction)
+	cert.Possible = !c.Whole && !holdsUncut(p, c.Direction)
 	return cert
 }
 
@@ -448,7 +446,7 @@ func (c *planCertificate) explain(p *loaded) string {
 // andPossible follows "allowed" where a certificate holds only for what returns can be
 // at all.
 func (c *planCertificate) andPossible() string {
-	if c.cut {
+	if c.Possible {
 		return " and can be returned at all"
 	}
 	return ""

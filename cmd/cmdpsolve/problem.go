@@ -209,11 +209,13 @@ type subject struct {
 	// Rounded says that totals are rounded. Numbers are those of the rounded problem, but for those that
 	// [query.Query.Rounded] names.
 	Rounded bool `json:"rounded,omitempty"`
+	// Notes say of limits on episodes what they come to.
+	Notes []string `json:"notes,omitempty"`
 	made
 }
 
 func (p *loaded) subject() subject {
-	return subject{Problem: p.title(), Wanted: p.wanted(), Rounded: p.Rounded()}
+	return subject{Problem: p.title(), Wanted: p.wanted(), Rounded: p.Rounded(), Notes: p.Notes}
 }
 
 // wanted describes goal, constraints and target in a line.

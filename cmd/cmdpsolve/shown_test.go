@@ -208,6 +208,8 @@ func TestShownIsThere(t *testing.T) {
 				}
 				asked++
 				checkShown(t, r)
+				checkView(t, r)
+				checkPlot(t, r)
 				checkLimits(t, r, r.has)
 				checkPage(t, r)
 				checkFigures(t, r)

@@ -71,7 +71,7 @@ func Apart[F ~float64](x, y F) (string, string) {
 
 // Brief is Short with three digits.
 func Brief[F ~float64](x F) string {
-	if math.IsNaN(float64(x)) {
+	if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
 		return "–"
 	}
 	return strconv.FormatFloat(float64(x), 'g', 3, 64)

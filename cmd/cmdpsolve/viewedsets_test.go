@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (v *view) overSets() {
+	v.head("", "nominal", "least", "greatest")
+	for _, name := range v.returns {
+		r := v.obj("returns").obj(name)
+		if r != nil {
+			v.row(name, six(v.of("nominal", name).num("")), six(r.num("least")), six(r.num("greatest")))
+		}
+	}
+	v.head("", "worst case")
+	wanted := v.text("wanted")
+	if found := v.has("returns"); found && (strings.HasPrefix(wanted, "meet ") || strings.Contains(wanted,
+		" subject to ")) {
+		missed := v.num("violation")
+		if missed <= v.num("tolerance") {
+			missed = 0
+		}
+		v.row("violation", six(missed))
+	}
+	if v.has("objective") {
+		v.row("objective", six(v.num("objective")))
+		v.row("certified at "+map[bool]string{true: "most", false: "least"}[v.maximizes()], six(v.num("bound")))
+		v.row("gap", small(v.num("gap")))
+		v.row("optimum of the nominal model", six(v.num("nominal_optimum")))
+	}
+	v.limitsOf(v.list("constraints"))
+	v.head(append(append([]string{"drawn", "probability"}, v.returns...), "breaks")...)
+	for i, d := range v.list("drawn") {
+		cells := []string{fmt.Sprint(i + 1), six(d.num("probability"))}
+		for _, name := range v.returns {
+			r := d.obj("returns").obj(name)
+			cells = append(cells, leastToGreatest(r))
+		}
+		v.row(append(cells, cmp.Or(strings.Join(d.texts("breaks"), ", "), "none"))...)
+	}
+	v.overSetsSentences()
+	v.remembered()
+}
+
+func (v *view) overSetsSentences() {
+	const over = "The time of --budget was over before the search was."
+	model := func() {
+		v.sayIf(v.has("worst"), "%s has the model that is worst for %s.", v.text("worst.file"), v.text("worst.for"))
+	}
+	status := v.text("status")
+	switch status {
+	case "infeasible":
+		v.say("In one of the models no policy keeps every limit, so none keeps them in all.")
+		v.proof("Under every policy")
+		model()
+		return
+	case "undecided":
+		nearest := "The plan above comes nearest."
+		switch {
+		case v.is("stopped") && !v.has("returns"):
+			nearest = over
+		case v.is("stopped"):
+			nearest = over + " " + nearest
+		}
+		v.say("No plan was found that keeps every limit in every model of the intervals, nor a model in which "+
+			"none does. %s",
+			nearest)
+		return
+	}
+	v.sayIf(v.is("stopped"), over)
+	v.say("The plan keeps every limit in every model of the intervals; least and greatest are what nature can " +
+		"make of a " +
+		"return.")
+	v.sayIf(status == "feasible" && v.has("objective"),
+		"Better plans may exist, by %s at most: a model of the intervals has that optimum.", small(v.num("gap")))
+	v.sayIf(v.has("components"), "The policy draws one of %s components at the start and plays it for good.",
+		six(v.num("components")))
+	v.sayIf(v.num("randomized") == 0 && !v.has("components"), "The policy is deterministic.")
+	v.sayIf(slices.ContainsFunc(v.list("constraints"), func(c answer) bool { return c.num("price") > 0 }),
+		"The price of a limit is how much the bound improves for each unit by which it is relaxed.")
+	model()
+}
+
+func (v *view) log() {
+	c := v.obj("credible")
+	v.head("", "mean model", six(100*c.num("level"))+"% credible interval")
+	for _, name := range v.returns {
+		ends := c.numbersIn("returns", name)
+		v.row(name, six(v.of("returns", name).num("")), six(ends[0])+" to "+six(ends[1]))
+	}
+	if v.has("objective") {
+		v.row("objective", six(v.num("objective")), "")
+		v.row("optimum of the mean model", six(c.num("mean_optimum")), "")
+		v.row("price of not knowing", six(c.num("price")), "")
+	}
+	v.head("constraint", "margin in the mean model")
+	_, limits, _ := strings.Cut(v.text("wanted"), " subject to ")
+	margins := c.names("margins")
+	slices.SortFunc(margins, func(a, b string) int { return strings.Index(limits, a) - strings.Index(limits, b) })
+	for _, name := range margins {
+		v.row(name, six(c.of("margins", name).num("")))
+	}
+	v.head("state", "action", "visits", "per episode", "share")
+	for _, u := range c.list("unsure") {
+		cells := []string{u.text("state"), u.text("action"), six(u.num("visits")), three(u.num("per_episode")),
+			fmt.Sprintf("%.0f%%", 100*u.num("share"))}
+		if u.has("step") {
+			v.tables[len(v.tables)-1].columns = []string{"step", "state", "action", "visits", "per episode", "share"}
+			cells = append([]string{six(u.num("step"))}, cells...)
+		}
+		v.row(cells...)
+	}
+	percent := func(path string) string { return three(100*c.num(path)) + "%" }
+	switch {
+	case len(margins) == 0:
+		v.say("There are no limits to keep: the policy is the best of the mean model.")
+	case c.is("promised"):
+		v.say("The limits are tightened until they hold in enough of the models that the data leaves possible. " +
+			"The price of " +
+			"not knowing is what that costs in the mean model.")
+	default:
+		v.say("No policy that was tried keeps its limits in %s of the models that the data leaves possible. This "+
+			"one does in "+
+			"%s of them, the largest share found.", percent("level"), percent("share"))
+	}
+	v.sayIf(len(c.list("unsure")) > 0, "The last table has the choices of which the data says too little: the "+
+		"share is that "+
+		"of the returns' uncertainty, visits are those in the log, and per episode those of the plan.")
+}
+
+func (a answer) numbersIn(path, name string) []float64 {
+	return answer{"": a.of(path, name)[""]}.numbers("")
+}
