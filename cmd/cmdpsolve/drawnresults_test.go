@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // drawn is the figure of a result, nil if it has none: the end of its title, and panels.
@@ -26,6 +27,84 @@ func (v *view) drawn() (title string, panels []wantedPanel) {
 		return ": limits that episodes break", v.drawnBroken()
 	}
 	return "", nil
+}
+
+// checkHistories looks at the regret and the violation of learners over episodes.
+func (v *view) checkHistories(t *testing.T, r *result) {
+	t.Helper()
+	page, err := partIn(r.data, "result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := map[string]string{"regret": "regret (units of the cost)", "violation": "violation (distance from " +
+		"the target)"}
+	var panels []wantedPanel
+	for _, key := range []string{"regret", "violation"} {
+		p := wantedPanel{x: "episodes", y: titles[key]}
+		rows := v.list("rows")
+		if v.has("history") {
+			rows = []answer{v.answer}
+		}
+		for _, row := range rows {
+			c := wantedCurve{name: row.text("algorithm")}
+			for _, rec := range row.list("history") {
+				x := rec.num(key)
+				if of := rec.obj(key); of != nil {
+					x = of.num("mean")
+				}
+				if !math.IsNaN(x) {
+					c.add(rec.num("episode"), x)
+				}
+			}
+			if c.x != nil {
+				p.curves = append(p.curves, c)
+			}
+		}
+		if p.curves != nil {
+			panels = append(panels, p)
+		}
+	}
+	if len(page.Figures) != min(1, len(panels)) {
+		t.Errorf("%v: a page has %d figures: want %d", r.args, len(page.Figures), min(1, len(panels)))
+		return
+	}
+	if panels == nil || len(panels[0].curves) > 8 { // drawn several times
+		return
+	}
+	f := readFigure(string(page.Figures[0]))
+	if f.title != v.text("problem") || len(f.panels) != len(panels) {
+		t.Errorf("%v: a figure %q of %d panels: want %d", r.args, f.title, len(f.panels), len(panels))
+		return
+	}
+	for i, p := range f.panels {
+		p.checkHistory(t, r.args, f, &panels[i])
+	}
+}
+
+// checkHistory: a line goes through the numbers of each learner that are above 0.
+func (p *panelRead) checkHistory(t *testing.T, args []string, f *figureRead, want *wantedPanel) {
+	t.Helper()
+	if p.x.title != want.x || p.y.title != want.y {
+		t.Errorf("%v: axes %q and %q: want %q and %q", args, p.x.title, p.y.title, want.x, want.y)
+		return
+	}
+	for _, c := range want.curves {
+		largest := slices.Max(c.y)
+		for i, x := range c.x {
+			at := [2]float64{x, c.y[i]}
+			if c.y[i] <= largest/100 || len(c.x) < 2 { // on the lower edge
+				continue
+			}
+			there := slices.ContainsFunc(p.curves, func(d curveRead) bool {
+				return f.legend[d.style] == c.name && slices.ContainsFunc(d.points,
+					func(x [2]float64) bool { return p.near(x, at) })
+			})
+			if !there {
+				t.Errorf("%v: %s of %s does not go through %.4g", args, want.y, c.name, at)
+				return
+			}
+		}
+	}
 }
 
 // drawnSweep draws objective and prices over the first limit, a curve for all values of the others.

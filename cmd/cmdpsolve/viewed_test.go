@@ -119,7 +119,10 @@ type view struct {
 	answer
 	returns   []string // in the order of the file
 	time      string   // of returns
-	sentences []string // those that begin with ? may be left out
+	words     []string // of the command
+	lines     []string // of the heading; what follows a ? is not looked at
+	items     []string // of lists
+	sentences []string // those that begin with ? may be left out, and those that end in … go on
 	tables    []viewed
 }
 
@@ -154,12 +157,13 @@ func (v *view) heads(columns ...string) {
 
 // viewOf makes the view of a result, nil for a kind that has none here.
 func viewOf(r *result) *view {
-	v := &view{answer: r.has}
+	v := &view{answer: r.has, words: r.args}
 	if len(r.shown) > 0 && len(r.shown[0].Heading) > 1 {
 		before, returns, _ := strings.Cut(r.shown[0].Heading[1], ", returns ")
 		v.returns = strings.Split(returns, ", ")
 		v.time = before
 	}
+	v.lines = []string{v.text("problem") + ": " + v.text("wanted"), "?"}
 	make, known := views[viewKind(r)]
 	if !known {
 		return nil
@@ -174,12 +178,15 @@ var views = map[string]func(*view){
 	"plan": (*view).plan, "check": (*view).check, "front": (*view).front, "simulate": (*view).simulate,
 	"sets": (*view).overSets, "sweep": (*view).sweep, "sweep over sets": (*view).sweepOverSets,
 	"game": (*view).game, "check of a game": (*view).checkOfGame, "log": (*view).log,
-	"fleet played": (*view).fleetPlayed,
+	"fleet played": (*view).fleetPlayed, "learn": (*view).learn, "compare": (*view).compare,
+	"suite": (*view).suite, "samples": (*view).samples,
 }
 
 // viewKind tells results apart by what only they have.
 func viewKind(r *result) string {
-	for _, k := range [][2]string{{"credible", "log"}, {"nominal", "sets"}, {"verdict,policies", "game"},
+	for _, k := range [][2]string{{"problems", "suite"}, {"rows", "compare"}, {"history", "learn"}, {"sample",
+		"samples"},
+		{"credible", "log"}, {"nominal", "sets"}, {"verdict,policies", "game"},
 		{"verdict,choices", "check of a game"}, {"choices", "check"}, {"ways", "fleet played"}, {"vertices", "front"},
 		{"plans", "sweep"}, {"prices", "plan"}, {"expected", "simulate"}} {
 		there := true
@@ -214,9 +221,10 @@ func checkView(t *testing.T, r *result) {
 		t.Errorf("%v: no view is known of such a result", r.args)
 		return
 	}
-	var sentences []string
+	var lines, items, sentences []string
 	var tables []*report.ShownTable
 	for _, s := range r.shown {
+		lines, items = append(lines, s.Heading...), append(items, s.List...)
 		sentences = append(sentences, s.Note...)
 		if s.Table != nil {
 			tables = append(tables, s.Table)
@@ -227,6 +235,12 @@ func checkView(t *testing.T, r *result) {
 			return policyHeads.MatchString(strings.Join(s.Columns[:2], ","))
 		})
 		sentences = slices.DeleteFunc(sentences, policySaid.MatchString)
+	}
+	if !slices.EqualFunc(lines, v.lines, sameLine) && v.lines[0] != "?*" {
+		t.Errorf("%v: the heading is %q: want %q", r.args, lines, v.lines)
+	}
+	if !slices.Equal(items, v.items) {
+		t.Errorf("%v: the list is %q: want %q", r.args, items, v.items)
 	}
 	checkSentences(t, r.args, sentences, v.sentences)
 	for i := range max(len(tables), len(v.tables)) {
@@ -247,7 +261,8 @@ func checkSentences(t *testing.T, args, shown, want []string) {
 		optional := strings.HasPrefix(sentence, "?")
 		sentence = strings.TrimPrefix(sentence, "?")
 		switch {
-		case len(shown) > 0 && shown[0] == sentence:
+		case len(shown) > 0 && (shown[0] == sentence || strings.HasSuffix(sentence, "…") &&
+			strings.HasPrefix(shown[0], strings.TrimSuffix(sentence, "…"))):
 			shown = shown[1:]
 		case !optional:
 			t.Errorf("%v: want %q before %.3q", args, sentence, shown)
@@ -271,6 +286,12 @@ func checkViewed(t *testing.T, args []string, shown *report.ShownTable, want *vi
 			t.Errorf("%v: %q shows %q: want %q", args, shown.Columns, row, want.rows[i])
 		}
 	}
+}
+
+// sameLine: what follows a question mark is not looked at.
+func sameLine(shown, want string) bool {
+	before, _, open := strings.Cut(want, "?")
+	return shown == want || open && strings.HasPrefix(shown, before)
 }
 
 // sameCell: rounding may be shown as 0, or end in another last digit.

@@ -7,6 +7,12 @@ import (
 )
 
 func (v *view) check() {
+	kernel := map[bool]string{true: "the same at every step",
+		false: "different at each step"}[v.is("same_every_step")] +
+		map[bool]string{true: ", random returns"}[v.is("random_returns")]
+	v.uncertain()
+	v.lines = append(v.lines, kernel)
+	v.lines[1] = "?"
 	v.ranges("least", "greatest")
 	v.head("constraint", "alone", "largest slack")
 	for _, l := range v.list("limits") {

@@ -11,6 +11,8 @@ func (v *view) front() {
 	over, vertices := v.texts("over"), v.list("vertices")
 	plain := func(k int) string { return strings.TrimLeft(over[k], "+-") }
 	union := v.has("union")
+	v.lines = append(v.lines, fmt.Sprintf("%s, %s, %s", v.text("status"), many(float64(len(v.list("points"))), "point"),
+		many(v.num("iterations"), "value iteration")))
 	v.head(append([]string{"vertex"}, v.returns...)...)
 	if union {
 		v.heads("threshold")
@@ -50,7 +52,7 @@ func (v *view) front() {
 }
 
 func (v *view) printed(vertices []answer) (rows []int) {
-	all := slices.Contains(v.texts("command"), "--all")
+	all := slices.Contains(v.words, "--all")
 	last := ""
 	for i, p := range vertices {
 		now := fmt.Sprint(p.numbers("thresholds"))
@@ -120,7 +122,11 @@ func leastToGreatest(r answer) string {
 }
 
 func (v *view) sweep() {
-	over, plans := v.texts("over"), v.list("plans")
+	over, plans, iterations := v.texts("over"), v.list("plans"), 0.0
+	for _, p := range plans {
+		iterations += p.num("iterations")
+	}
+	v.lines = append(v.lines, many(float64(len(plans)), "plan")+", "+many(iterations, "value iteration"))
 	v.head(append(append(slices.Clone(over), "objective"), v.sweptReturns(plans)...)...)
 	for _, l := range over {
 		title := "price of " + strings.TrimRight(l, " ≤≥")
@@ -168,6 +174,8 @@ func (v *view) sweptReturns(plans []answer) []string {
 }
 
 func (v *view) sweepOverSets() {
+	v.lines[0] += ", swept over " + strings.Join(v.texts("over"), ", ")
+	v.lines = append(v.lines, many(float64(len(v.list("plans"))), "plan"))
 	v.head(append(append(v.texts("over"), "objective", "bound", "status"), v.returns...)...)
 	for _, p := range v.list("plans") {
 		var cells []string

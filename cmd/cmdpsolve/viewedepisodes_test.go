@@ -121,6 +121,7 @@ func (v *view) histogram(name string) {
 }
 
 func (v *view) simulate() {
+	v.lines = append(v.lines, many(v.num("episodes"), "episode")+", seed "+six(v.num("seed")))
 	known := !v.has("env_command")
 	means := strings.Contains(v.time, "long-run mean")
 	sets := v.has("uncertainty")

@@ -157,6 +157,7 @@ func (v *view) safetySaid(s answer) {
 }
 
 func (v *view) fleetPlayed() {
+	v.lines = append(v.lines, many(v.num("episodes"), "episode")+", seed "+six(v.num("seed")))
 	ways := v.list("ways")
 	percent := func(x float64) string { return three(100*x) + "%" }
 	v.head("way", "objective", "ci95", "of bound", "all kept", "steps kept")

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 )
 
 func (v *view) game() {
+	v.lines = append(v.lines, v.text("verdict")+", "+many(v.num("iterations"), "value iteration"))
 	minimax := v.text("verdict") == "minimax"
 	if minimax {
 		v.head("", "minimax")
@@ -62,6 +64,8 @@ func (v *view) gapSentences() {
 }
 
 func (v *view) checkOfGame() {
+	v.lines = append(v.lines, fmt.Sprintf("a game, at most %s of the agent and %s of the opponent",
+		many(v.num("most_actions"), "action"), six(v.num("most_opponent_actions"))))
 	v.ranges("forced down to", "forced up to")
 	v.player("opponent", v.list("opponent"))
 	if strings.HasPrefix(v.text("wanted"), "meet ") || strings.Contains(v.text("wanted"), " subject to ") {

@@ -14,8 +14,14 @@ import (
 
 func (v *view) horizon() bool { return strings.Contains(v.time, "horizon ") }
 
-// wants reports whether there is a goal: whether it is to be large, and whether there is one at all.
+// wants reports whether there are a goal, and limits or a target.
+func (v *view) wants() (goal, limited bool) {
+	wanted := v.text("wanted")
+	return strings.Contains(wanted, "imize "), strings.HasPrefix(wanted, "meet ") ||
+		strings.Contains(wanted, " subject to ")
+}
 
+// maximizes reports whether there is a goal that is to be large.
 func (v *view) maximizes() bool { return strings.HasPrefix(v.text("wanted"), "maximize") }
 
 // plan is what a plan shows.
@@ -27,6 +33,7 @@ func (v *view) plan() {
 		of = "one policy"
 	}
 	v.head("", cmp.Or(of, "optimum"))
+	v.lines = append(v.lines, status+", "+many(v.num("iterations"), "value iteration"))
 	v.reached()
 	v.limitsOf(v.list("constraints"))
 	v.conflict()

@@ -8,6 +8,8 @@ import (
 )
 
 func (v *view) overSets() {
+	v.uncertain()
+	v.lines = append(v.lines, v.text("status")+", "+many(v.num("iterations"), "round"))
 	v.head("", "nominal", "least", "greatest")
 	for _, name := range v.returns {
 		r := v.obj("returns").obj(name)
@@ -43,6 +45,32 @@ func (v *view) overSets() {
 	}
 	v.overSetsSentences()
 	v.remembered()
+}
+
+// uncertain are the lines about intervals, and about the log that they are from.
+func (v *view) uncertain() {
+	if !v.has("uncertainty") {
+		return
+	}
+	each := map[bool]string{true: "the same", false: "different"}[v.text("uncertainty.each") == "model"]
+	v.lines = append(v.lines, fmt.Sprintf("%s with intervals of probabilities, up to %s wide, %s at every visit",
+		many(v.num("uncertainty.choices"), "choice"), six(v.num("uncertainty.width")), each))
+	c := v.obj("confidence")
+	if c == nil {
+		return
+	}
+	by, pearson, weissman := "by Clopper and Pearson", c.num("clopper_pearson"), c.num("weissman")
+	switch {
+	case weissman > 0 && pearson > 0:
+		by = fmt.Sprintf("of %s by Clopper and Pearson, of %s by Weissman et al.", many(pearson, "choice"),
+			six(weissman))
+	case weissman > 0:
+		by = "by Weissman et al."
+	}
+	v.lines = append(v.lines, fmt.Sprintf("intervals from %s of %s, all of them right with probability %s: %s; "+
+		"%s never seen",
+		many(c.num("log.transitions"), "transition"), c.text("log.file"), six(c.num("level")), by,
+		many(c.num("unvisited"), "choice")))
 }
 
 func (v *view) overSetsSentences() {
@@ -86,6 +114,17 @@ func (v *view) overSetsSentences() {
 
 func (v *view) log() {
 	c := v.obj("credible")
+	from := many(v.num("log.transitions"), "transition")
+	if n := v.num("log.episodes"); n > 0 {
+		from = fmt.Sprintf("%s (%s)", many(n, "episode"), from)
+	}
+	from = "planned from " + from + " of " + v.text("log.file")
+	if slices.Contains(v.words, "--pool") {
+		from += ", counts pooled over steps"
+	}
+	v.lines = append(v.lines, fmt.Sprintf("%s: the limits hold in %s%% of %s", v.text("status"),
+		three(100*c.num("share")),
+		many(c.num("models"), "model")), from)
 	v.head("", "mean model", six(100*c.num("level"))+"% credible interval")
 	for _, name := range v.returns {
 		ends := c.numbersIn("returns", name)
