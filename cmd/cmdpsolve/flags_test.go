@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// outcome is what came of a command: its status and what it wrote, but for times.
+func outcome(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status := run(t.Context(), args, &out, &errs)
+	return fmt.Sprintf("%d %s %s", status, jsonTime.ReplaceAllString(seconds.ReplaceAllString(out.String(), ""), ""),
+		errs.String())
+}
+
+// flagLines are lines of each command that play or plan little, for many kinds of problems.
+var flagLines = map[string][]string{
+	"plan": {"plan depot.yaml --deterministic", "plan two-rooms.yaml --format json", "plan fleet.yaml --format " +
+		"json", "plan two-rooms.yaml --interval 0.1",
+		"plan two-rooms.yaml --log log.csv --pool --models 200 --credible 0.9",
+		"plan two-rooms.yaml --sweep cost=3:5:1", "plan matrix:game=regret3,limit=-0.1", "plan depot.yaml " +
+			"--distribution"},
+	"front": {"front means.yaml --over gain,-cost --deterministic", "front inventory --over -shortage,-cost " +
+		"--format json",
+		"front drone.yaml --over arrive,-battery"},
+	"check": {"check two-rooms.yaml --format json", "check drone.yaml"},
+	"simulate": {"simulate two-rooms.yaml --policy policy.csv --episodes 20 --format json",
+		"simulate fleet.yaml --episodes 3 --format json", "simulate means.yaml --policy means.csv --episodes 2",
+		"simulate drone.yaml --policy drone.csv --episodes 9"},
+	"learn": {"learn two-rooms.yaml --episodes 12 --format json --quiet", "learn means.yaml --steps 30 --quiet",
+		"learn two-rooms.yaml --sample 20 --quiet", "learn two-rooms.yaml --episodes 12 --learner posterior --quiet"},
+	"compare": {"compare two-rooms.yaml --algorithms moma,optdual --slater auto --episodes 8 --seeds 1 --format " +
+		"json --quiet --no-times",
+		"compare two-rooms.yaml --algorithms optdual,dope,conrl-knapsack --episodes 8 --seeds 2 --quiet --no-times"},
+	"convert": {"convert two-rooms.yaml out.json", "convert depot.yaml out.drn"},
+}
+
+// flagFolder has examples, a policy and a log.
+func flagFolder(t *testing.T) {
+	t.Helper()
+	examples, err := filepath.Abs("../../docs/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.CopyFS(".", os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"means.yaml": "format: cmdp/1\ncriterion: average\nstates: 2\nstart: 0\nreturns: [gain, cost]\n" +
+			"goal: {maximize: gain}\nconstraints: [{return: cost, at_most: 0.5}]\ntransitions:\n" +
+			"  - {state: 0, action: a, next: {0: 0.5, 1: 0.5}, returns: [1, 1]}\n" +
+			"  - {state: 0, action: b, next: {1: 1}, returns: [0, 0]}\n" +
+			"  - {state: 1, action: a, next: {0: 1}, returns: [0.5, 0.25]}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{"plan two-rooms.yaml --policy policy.csv", "plan means.yaml --policy means.csv",
+		"plan drone.yaml --policy drone.csv"} {
+		if status, said := called(line); status != exitDone {
+			t.Fatal(line, said)
+		}
+	}
+	rows := "episode,step,state,action,next\n"
+	for i := range 40 {
+		rows += fmt.Sprintf("%d,1,%s\n%d,2,%s\n", i+1, []string{"lobby,stay,lobby", "lobby,go,workshop"}[i%2], i+1,
+			[]string{"lobby,go,workshop", "workshop,work,lobby"}[i%2])
+	}
+	if err := os.WriteFile("log.csv", []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flagsOf visits the flags of the commands that have lines here, found from the help.
+func flagsOf(visit func(cmd *cobra.Command, f *pflag.Flag)) {
+	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+		if flagLines[cmd.Name()] != nil {
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { visit(cmd, f) })
+		}
+	}
+}
+
+var defaultSaid = regexp.MustCompile(`\(default:? ?([0-9][-0-9.e]*)[,)]`)
+
+// TestDefaults: what --help shows as the value of a flag is the value without it: giving it changes nothing, or is
+// refused by the flag's name where the flag has no use.
+func TestDefaults(t *testing.T) {
+	flagFolder(t)
+	before := make(map[string]string)
+	flagsOf(func(cmd *cobra.Command, f *pflag.Flag) {
+		values := []string{f.DefValue}
+		if m := defaultSaid.FindStringSubmatch(f.Usage); m != nil {
+			values = append(values, m[1])
+		}
+		for _, value := range values {
+			if value == "" || f.Name == "help" || f.Name == "help-all" || f.Name == "format" || value == "[]" {
+				continue
+			}
+			for _, line := range flagLines[cmd.Name()] {
+				if strings.Contains(line, "--"+f.Name+" ") || strings.HasSuffix(line, "--"+f.Name) ||
+					cmd.Name() == "convert" {
+					continue
+				}
+				if before[line] == "" {
+					before[line] = outcome(t, strings.Fields(line)...)
+				}
+				now := outcome(t, append(strings.Fields(line), "--"+f.Name+"="+value)...)
+				refused := strings.HasPrefix(now, fmt.Sprint(exitUsage)) && strings.Contains(now, f.Name)
+				if now != before[line] && !refused {
+					t.Errorf("%s --%s=%s, the default, changes what came:\n%.600s\nwithout it:\n%.600s", line,
+						f.Name, value,
+						now, before[line])
+				}
+			}
+		}
+	})
+}
+
+// otherValues are values that may make a difference, by the kind of a flag.
+var otherValues = map[string][]string{"bool": {"true", "false"}, "int": {"3", "1", "40"}, "uint64": {"7"},
+	"float64": {"0.5", "0.05", "3"}, "duration": {"1ns", "30s"}}
+
+// valuesOf are values of flags that name something.
+var valuesOf = map[string][]string{
+	"policy": {"new.csv"}, "opponent-policy": {"new.csv"}, "policies": {"new"}, "plot": {"new.svg"},
+	"worst":     {"new.yaml"},
+	"worst-for": {"goal"}, "log": {"log.csv"}, "save": {"new"}, "resume": {"none"}, "mixture": {"new.csv"},
+	"maximize": {"cost", "short", "energy"}, "minimize": {"reward"}, "at-most": {"cost=2", "short=1"},
+	"at-least": {"reward=1", "reward=9"}, "sweep": {"cost=3:5:1"}, "over": {"cost,reward"}, "error": {"0.2"},
+	"returns": {"unknown"}, "support": {"auto"}, "set": {"x=1"}, "const": {"x=1"}, "property": {"x"},
+	"confidence": {"0.9"},
+	"simulator":  {"false"}, "env-command": {"false"}, "learner": {"posterior"}, "bonus-scale": {"1"},
+	"planner": {"hoeffding"},
+	"dual":    {"free"}, "rho": {"3"}, "opponent": {"uniform"}, "algorithms": {"moma"}, "slater": {"0.3"},
+	"safe-policy": {"policy.csv"}, "null-policy": {"auto"}, "changing": {"drift"}, "suite": {"none.yaml"},
+	"results": {"new"}, "shard": {"1/2"}, "tables": {"new"}, "submit": {"slurm"}, "image": {"x"}, "claim": {"x"},
+	"format": {"csv"}, "wait": {"1s"}, "accuracy": {"20"}, "span": {"5"}, "safety": {"0.6"}, "replan": {"5"},
+}
+
+// TestNoFlagIsIgnored: every flag of every command changes what comes of some line, or the files that it writes, or is
+// refused by its name where it has no use.
+func TestNoFlagIsIgnored(t *testing.T) {
+	flagFolder(t)
+	none := []string{"help", "help-all", "quiet", "parallel", "outside", "timeout", "save-every", "exact",
+		"all"} // a flag of vertices that print alike
+	before := make(map[string]string)
+	flagsOf(func(cmd *cobra.Command, f *pflag.Flag) {
+		if slices.Contains(none, f.Name) {
+			return
+		}
+		values := valuesOf[f.Name]
+		if values == nil {
+			values = otherValues[plainType(f.Value)]
+		}
+		if values == nil {
+			t.Errorf("%s --%s: want a value to try", cmd.Name(), f.Name)
+		}
+		for _, line := range flagLines[cmd.Name()] {
+			if before[line] == "" {
+				before[line] = outcome(t, strings.Fields(line)...)
+			}
+			for _, value := range values {
+				now := outcome(t, append(strings.Fields(line), "--"+f.Name+"="+value)...)
+				made, _ := filepath.Glob("new*")
+				for _, name := range made {
+					os.RemoveAll(name)
+				}
+				name, _, _ := strings.Cut(value, "=")
+				if strings.HasPrefix(now, fmt.Sprint(exitUsage)) && !strings.Contains(now, f.Name) &&
+					!strings.Contains(now, name) {
+					t.Errorf("%s --%s=%s is refused without its name: %s", line, f.Name, value, now)
+				}
+				if now != before[line] || len(made) > 0 {
+					return
+				}
+			}
+		}
+		t.Errorf("%s --%s has no effect on %q", cmd.Name(), f.Name, flagLines[cmd.Name()])
+	})
+}
