@@ -21,6 +21,9 @@ func outcome(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	status := run(t.Context(), args, &out, &errs)
+	if strings.Contains(out.String()+errs.String(), "%!") {
+		t.Errorf("%v: a message has wrong arguments: %s", args, errs.String())
+	}
 	return fmt.Sprintf("%d %s %s", status, jsonTime.ReplaceAllString(seconds.ReplaceAllString(out.String(), ""), ""),
 		errs.String())
 }

@@ -110,6 +110,7 @@ func TestSameProblem(t *testing.T) {
 				r := resultOf(t, &ask{args: args, fails: run(t.Context(), args, &out, &errs) != exitDone})
 				if r != nil {
 					checkView(t, r)
+					checkConsistent(t, r)
 				}
 				return r
 			}

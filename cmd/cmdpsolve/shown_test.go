@@ -96,6 +96,9 @@ func resultOf(t *testing.T, of *ask) *result {
 	if s := errs.String(); strings.Contains(s, "no such file") || strings.Contains(s, "the file is empty") {
 		return nil // another command of the script makes it
 	}
+	if strings.Contains(out.String()+errs.String(), "%!") {
+		t.Errorf("%v: a message has wrong arguments: %s", of.args, errs.String())
+	}
 	if of.fails != (status != exitDone) {
 		t.Errorf("%v: exit status %d: %s", of.args, status, errs.String())
 	}
@@ -214,6 +217,7 @@ func TestShownIsThere(t *testing.T) {
 				asked++
 				checkView(t, r)
 				checkPlot(t, r)
+				checkConsistent(t, r)
 				if slices.Contains([]string{"learn", "compare"}, r.args[0]) { // they take times, and draw metrics
 					continue
 				}
