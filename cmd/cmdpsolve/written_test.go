@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// worthOf are the returns of a policy file, by check.
+func worthOf(t *testing.T, problem, policy string) map[string]float64 {
+	t.Helper()
+	text, _ := printed(t, "json", "check", problem, "--policy", policy)
+	worth := make(map[string]float64)
+	bounds := answerOf(t, text).obj("policy").obj("returns")
+	for name := range bounds {
+		r := bounds.obj(name)
+		worth[name] = r.num("least")
+		if !near(r.num("least"), r.num("greatest")) {
+			t.Errorf("%s: %s is from %g to %g", policy, name, r.num("least"), r.num("greatest"))
+		}
+	}
+	return worth
+}
+
+// sameWorth compares what was promised of a policy file with what it is worth.
+func sameWorth(t *testing.T, what, problem, policy string, promised answer) {
+	t.Helper()
+	if policy == "" || promised == nil {
+		t.Errorf("%s: no file, or nothing is promised of it", what)
+		return
+	}
+	worth := worthOf(t, problem, policy)
+	for name := range promised {
+		if x := (answer{"": promised[name]}).num(""); !near(x, worth[name]) {
+			t.Errorf("%s: %s returns %g of %s: %g was promised", what, policy, worth[name], name, x)
+		}
+	}
+}
+
+// TestFilesKeepTheirPromise: every policy that a command writes has the returns that the command says, and a model that
+// is worst for a plan has its worst returns.
+func TestFilesKeepTheirPromise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 12))
+	flagFolder(t)
+	files := []string{"two-rooms.yaml", "means.yaml"}
+	for trial := range 4 {
+		files = append(files, drawProblem(rng, []string{"horizon: 3", "discount: 0.75"}[trial%2]).write(t, 1))
+	}
+	seen := 0
+	for k, file := range files {
+		dir := fmt.Sprint("made", k)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		in := func(name string) string { return filepath.Join(dir, name) }
+		get := func(args ...string) answer {
+			text, _ := printed(t, "json", args...)
+			seen++
+			return answerOf(t, text)
+		}
+		over, swept := "gain,-cost", "cost=0.5:2:0.75"
+		if k == 0 {
+			over, swept = "reward,-cost", "cost=3:5:1"
+		}
+		for _, more := range [][]string{nil, {"--deterministic", "--nodes", "300"}} {
+			if k == 0 && more != nil {
+				continue // a long search
+			}
+			p := get(append([]string{"plan", file, "--policy", in("plan.json")}, more...)...)
+			if p.text("status") == "optimal" {
+				sameWorth(t, fmt.Sprint("plan ", more), file, in("plan.json"), p.obj("returns"))
+			}
+			os.Remove(in("plan.json"))
+		}
+		for _, v := range get("front", file, "--over", over, "--policies", in("front")).list("vertices") {
+			sameWorth(t, "front", file, v.text("policy"), v.obj("returns"))
+		}
+		sweep := get("plan", file, "--at-least", "cost=none", "--sweep", swept, "--policies", in("sweep"))
+		for _, p := range sweep.list("plans") {
+			if p.text("status") == "optimal" {
+				sameWorth(t, "sweep", file, p.text("policy"), p.obj("returns"))
+			} else if p.has("policy") {
+				t.Errorf("%s: a policy %s of a plan that is %s", file, p.text("policy"), p.text("status"))
+			}
+		}
+		if k == 0 || strings.Contains(readText(t, file), "horizon") {
+			learned := get("learn", file, "--episodes", "30", "--quiet", "--policy", in("best.csv"), "--mixture",
+				in("mixture.csv"))
+			for _, p := range learned.list("policies") {
+				sameWorth(t, "learn: "+p.text("policy"), file, p.text("file"), p.obj("returns"))
+			}
+		}
+		checkWorst(t, file, in("worst.yaml"), in("robust.csv"))
+	}
+	if seen < 20 {
+		t.Errorf("%d results: want more", seen)
+	}
+}
+
+func readText(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// checkWorst: in the worst model of a set a plan has the returns that are told, and they are those that are worst.
+func checkWorst(t *testing.T, file, worst, policy string) {
+	t.Helper()
+	text, _ := printed(t, "json", "plan", file, "--interval", "0.05", "--worst", worst, "--policy", policy)
+	p := answerOf(t, text)
+	if p.text("status") != "optimal" && p.text("status") != "feasible" {
+		return
+	}
+	sameWorth(t, "worst model", worst, policy, p.obj("worst").obj("returns"))
+	what := p.text("worst.for")
+	for name := range p.obj("worst").obj("returns") {
+		x, r := p.of("worst.returns", name).num(""), p.obj("returns").obj(name)
+		end := math.NaN()
+		switch {
+		case strings.HasPrefix(what, "the limit "+name+" ≤"):
+			end = r.num("greatest")
+		case strings.HasPrefix(what, "the limit "+name+" ≥"):
+			end = r.num("least")
+		}
+		if x < r.num("least")-1e-6 || x > r.num("greatest")+1e-6 || !math.IsNaN(end) && !near(x, end) {
+			t.Errorf("%s: in the model that is worst for %s %s is %g: want it from %g to %g, at %g", file, what,
+				name, x,
+				r.num("least"), r.num("greatest"), end)
+		}
+	}
+}
+
+// TestConvertedIsTheSame: a problem that is converted to another kind of file and back is the same problem, with the
+// sizes that convert tells, and options of the conversion are those of the file.
+func TestConvertedIsTheSame(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 13))
+	flagFolder(t)
+	files := []string{"two-rooms.yaml", "depot.yaml"}
+	for trial := range 3 {
+		files = append(files, drawProblem(rng, []string{"horizon: 3", "discount: 0.75", "criterion: average"}[trial]).
+			write(t, 1))
+	}
+	for k, file := range files {
+		text, _ := printed(t, "json", "check", file)
+		check := answerOf(t, text)
+		for _, ending := range []string{".yaml", ".umb", ".tra", ".drn"} {
+			out := fmt.Sprint("out", k, ending)
+			args := []string{"convert", file, out}
+			if ending == ".drn" {
+				args = append(args, "--mean")
+			}
+			text, _ := printed(t, "json", args...)
+			told := answerOf(t, text)
+			if told.text("in") != file || told.text("out") != out || told.num("states") <= 0 {
+				t.Errorf("%v: %v", args, told)
+			}
+			if k == 0 && (told.num("states") != check.num("states") || told.num("choices") != check.num("choices") ||
+				told.num("transitions") != check.num("transitions")) {
+				t.Errorf("%v: %v: check says %v states, %v choices", args, told, check.num("states"),
+					check.num("choices"))
+			}
+			back := fmt.Sprint("back", k, ending, ".yaml")
+			if ending != ".yaml" {
+				printed(t, "json", "convert", out, back, "--horizon", "4")
+				text, _ = printed(t, "json", "check", back)
+				if h := answerOf(t, text).num("horizon"); h != 4 {
+					t.Errorf("%s with --horizon 4 has the horizon %g", back, h)
+				}
+				printed(t, "json", "convert", out, "other"+back, "--discount", "0.5")
+				text, _ = printed(t, "json", "check", "other"+back)
+				if d := answerOf(t, text).num("discount"); d != 0.5 {
+					t.Errorf("%s with --discount 0.5 has the discount %g", back, d)
+				}
+				continue
+			}
+			for _, question := range [][]string{{"plan"}, {"check"}} {
+				a, _ := printed(t, "json", append(question, file)...)
+				b, _ := printed(t, "json", append(question, out)...)
+				x, y := answerOf(t, a), answerOf(t, b)
+				keys := slices.Collect(maps.Keys(x))
+				for _, key := range keys {
+					if !slices.Contains([]string{"seconds", "command", "problem", "shown", "phases"}, key) &&
+						fmt.Sprint(x[key]) != fmt.Sprint(y[key]) {
+						t.Errorf("%v of %s: %s is %v: want %v", question, out, key, y[key], x[key])
+					}
+				}
+			}
+		}
+	}
+}
