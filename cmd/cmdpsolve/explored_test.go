@@ -28,7 +28,7 @@ type pageAsked struct {
 
 func pageOf(t *testing.T, file string) *pageAsked {
 	t.Helper()
-	s := streams{problem: new(problem.Options)}
+	s := streams{problem: new(problem.ReadOptions)}
 	p, err := (&memoryOptions{fleets: true}).load(t.Context(), s, file)
 	if err != nil {
 		t.Fatal(err)

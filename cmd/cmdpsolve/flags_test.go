@@ -90,7 +90,7 @@ func flagFolder(t *testing.T) {
 
 // flagsOf visits the flags of the commands that have lines here, found from the help.
 func flagsOf(visit func(cmd *cobra.Command, f *pflag.Flag)) {
-	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+	for _, cmd := range newRoot(streams{problem: new(problem.ReadOptions)}).Commands() {
 		if flagLines[cmd.Name()] != nil {
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { visit(cmd, f) })
 		}

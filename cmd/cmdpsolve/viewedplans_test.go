@@ -121,6 +121,8 @@ func (v *view) conflict() {
 		switch {
 		case c.has("probability"):
 			needed, give = "with probability "+six(c.num("probability")), ""
+		case c.is("unknown"):
+			needed, give = "not known", ""
 		case !c.has("give"):
 			needed, give = "no value is enough", ""
 		case !c.has("needed"):
@@ -136,11 +138,15 @@ func (v *view) conflict() {
 
 func (v *view) conflictNamed() {
 	names := stepsTogether(v.list("conflict"))
-	switch n := len(names); n {
-	case 0:
-	case 1:
+	undecided := slices.ContainsFunc(v.list("conflict"), func(c answer) bool { return c.is("undecided") })
+	switch n := len(names); {
+	case n == 0:
+	case n > 1 && undecided:
+		v.say("No policy keeps %s and %s together; whether fewer of them are in conflict too is not known.",
+			strings.Join(names[:n-1], ", "), names[n-1])
+	case n == 1:
 		v.say("No policy keeps %s, whatever becomes of the other limits.", names[0])
-	case 2:
+	case n == 2:
 		v.say("No policy keeps both %s and %s; each of them alone can be kept.", names[0], names[1])
 	default:
 		v.say("No policy keeps %s and %s together; without any one of them the others can be kept.",

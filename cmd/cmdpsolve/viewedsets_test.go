@@ -153,7 +153,10 @@ func (v *view) log() {
 		v.row(cells...)
 	}
 	percent := func(path string) string { return three(100*c.num(path)) + "%" }
+	_, limited := v.wants()
 	switch {
+	case len(margins) == 0 && limited:
+		v.say("Returns cannot break the limits: the policy is the best of the mean model.")
 	case len(margins) == 0:
 		v.say("There are no limits to keep: the policy is the best of the mean model.")
 	case c.is("promised"):
