@@ -91,6 +91,9 @@ func TestExploredIsTheCommand(t *testing.T) {
 		for k := range 4 {
 			a.checkPlanned(counts, a.question(rng, k))
 		}
+		if a.about.is("intervals") {
+			a.checkWidened()
+		}
 		if !a.about.is("game") && len(a.about.list("tails")) == 0 { // curves are for one threshold
 			a.checkTradeOff()
 		}
@@ -237,9 +240,39 @@ func (a *pageAsked) checkPlanned(counts map[string]int, q answer) {
 		}
 	}
 	a.checkNotes(words, plan, want)
+	a.checkPlayers(plan, want)
 	if plan.num("id") > 0 && want.text("status") == "optimal" && !a.about.is("game") && !a.about.has("fleet") {
 		q["id"] = plan.num("id")
 		a.checkSaved(counts, q, want)
+	}
+}
+
+// checkPlayers: the page shows the policies of a game that plan has.
+func (a *pageAsked) checkPlayers(plan, want answer) {
+	a.t.Helper()
+	for _, player := range []string{"agent", "opponent"} {
+		rows := want.list("policies." + player)
+		if rows == nil || plan.num("id") == 0 {
+			continue
+		}
+		shown, err := a.ask("policy", answer{"id": plan.num("id"), "step": 0, "player": player, "most": 1000})
+		if err != nil {
+			a.t.Errorf("%s: the policy of the %s: %v", a.file, player, err)
+			continue
+		}
+		shares := make(map[string]float64)
+		for _, s := range shown.list("states") {
+			for i, name := range s.texts("names") {
+				shares[s.text("name")+"/"+name] = s.numbers("shares")[i]
+			}
+		}
+		for _, r := range rows {
+			at := r.text("state") + "/" + r.text("action")
+			if x, is := shares[at]; r.num("step") == 1 && (!is && r.num("probability") > 1e-6 || is && !near(x,
+				r.num("probability"))) {
+				a.t.Errorf("%s: the %s does %s with %g: plan has %g", a.file, player, at, x, r.num("probability"))
+			}
+		}
 	}
 }
 
@@ -331,6 +364,38 @@ func (a *pageAsked) checkSaved(counts map[string]int, q, want answer) {
 			t.Errorf("%s: episodes have %g ± %g of %s, with shares of %g: want %g", a.file, got.num("mean"),
 				got.num("half"),
 				r.text("name"), total, mean)
+		}
+	}
+}
+
+// checkWidened: with wider probabilities the page says what plan --interval says.
+func (a *pageAsked) checkWidened() {
+	a.t.Helper()
+	plan, err := a.ask("plan", answer{"limits": a.about["limits"],
+		"given": map[string]any{"width": map[string]any{"interval": 0.05}}})
+	var out, said bytes.Buffer
+	status := run(a.t.Context(), []string{"plan", a.file, "--interval", "0.05", "--gap", "1e-8", "--format",
+		"json"}, &out,
+		&said)
+	if refused := status == exitUsage; refused || err != nil {
+		if refused != (err != nil) {
+			a.t.Errorf("%s: the page says %v: plan --interval %s", a.file, err, said.String())
+		}
+		return
+	}
+	want := answerOf(a.t, out.String())
+	if report := plan.obj("report"); report.text("status") != want.text("status") ||
+		!near(report.num("objective"), want.num("objective")) {
+		a.t.Errorf("%s, widened: %s %g: the page says %s %g", a.file, want.text("status"), want.num("objective"),
+			report.text("status"), report.num("objective"))
+		return
+	}
+	for _, s := range want.list("shown") {
+		for _, sentence := range s.texts("note") {
+			same := func(o string) bool { return sameSentence(o, sentence) }
+			if !slices.ContainsFunc(plan.texts("notes"), same) && !strings.HasPrefix(sentence, "Better plans") {
+				a.t.Errorf("%s, widened: %q, and the page says %q", a.file, sentence, plan.texts("notes"))
+			}
 		}
 	}
 }
