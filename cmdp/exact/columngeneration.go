@@ -44,7 +44,7 @@ type columnGeneration struct {
 	costRange   valueRange // of the costs of the policies found for a sum
 	bound       dualBound
 	rates       map[int]float64 // of rows of the task where the multipliers of the bound may not be unique
-	nearly      *nearlyOptimal  // for rates with a curved cost, nil before there are any
+	nearOptimal *nearOptimal    // for rates with a curved cost, nil before there are any
 	farkas      farkasProof
 }
 

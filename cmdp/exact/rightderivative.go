@@ -22,7 +22,7 @@ func (s *columnGeneration) rightDerivatives() error {
 	if s.master.solve() != nil || s.affine && s.master.nondegenerate() {
 		return nil
 	}
-	s.rates, s.nearly = make(map[int]float64), nil
+	s.rates, s.nearOptimal = make(map[int]float64), nil
 	spare := max(fewPrices, s.iterations)
 	for k := range s.rows {
 		if k >= len(s.bound.nu) || s.bound.nu[k] == 0 {
@@ -104,10 +104,10 @@ type leastMultiplier struct {
 // leastMultiplier returns the multipliers for the columns and tangents found so far.
 func (s *columnGeneration) leastMultiplier(row int, allowance float64) (*leastMultiplier, error) {
 	if !s.affine {
-		if s.nearly == nil {
-			s.nearly = &nearlyOptimal{master: s.master, optimum: s.incumbent.cost, allowance: allowance, relaxed: -1}
+		if s.nearOptimal == nil {
+			s.nearOptimal = &nearOptimal{master: s.master, optimum: s.incumbent.cost, allowance: allowance, relaxed: -1}
 		}
-		return s.nearly.least(row)
+		return s.nearOptimal.least(row)
 	}
 	nu, err := s.master.leastOptimal(row)
 	if err != nil {
@@ -214,12 +214,12 @@ func (m *master) leastOptimal(row int) ([]float64, error) {
 	return nu, nil
 }
 
-// A nearlyOptimal finds multipliers for an optimum with a curved cost, of which the columns that it mixes, and the rows
+// A nearOptimal finds multipliers for an optimum with a curved cost, of which the columns that it mixes, and the rows
 // that bind, are not known exactly: of all multipliers whose bound is within an allowance ε of the optimum those with
 // the least of one row. By duality that is the most of (v(0) − ε − v(x))/x over all x > 0, where v(x) is the optimum if
 // the row has x of room; the program finds the mixture for it, with all weights divided by x. If v is quadratic, the
 // rate at x = 0 is larger by 2ε/x. From row to row the program grows by what the master has got since.
-type nearlyOptimal struct {
+type nearOptimal struct {
 	*master
 	optimum, allowance float64
 	solver             lp.Solver
@@ -235,7 +235,7 @@ const (
 )
 
 // program returns the whole program.
-func (q *nearlyOptimal) program() *lp.Problem {
+func (q *nearOptimal) program() *lp.Problem {
 	q.columns, q.rows = len(q.master.columns), len(q.rowOrder)
 	n := firstOfMixture + q.columns
 	p := &lp.Problem{Minimize: make([]float64, n), Lower: make([]float64, n)}
@@ -259,12 +259,12 @@ func (q *nearlyOptimal) program() *lp.Problem {
 }
 
 // targetRowIndex is where the program has a row of the target.
-func (q *nearlyOptimal) targetRowIndex(row int) int {
+func (q *nearOptimal) targetRowIndex(row int) int {
 	return len(q.blocks) + slices.Index(q.rowOrder, programRow{false, row})
 }
 
 // change returns a tangent or a row of the target.
-func (q *nearlyOptimal) change(at programRow) lp.Constraint {
+func (q *nearOptimal) change(at programRow) lp.Constraint {
 	out := lp.AtMost(make([]float64, firstOfMixture+q.columns), 0)
 	for j := range q.columns {
 		out.Coef[firstOfMixture+j] = q.entry(at, &q.master.columns[j])
@@ -276,7 +276,7 @@ func (q *nearlyOptimal) change(at programRow) lp.Constraint {
 }
 
 // entry is that of the master, with costs from the optimum on.
-func (q *nearlyOptimal) entry(at programRow, c *column) float64 {
+func (q *nearOptimal) entry(at programRow, c *column) float64 {
 	x := q.master.entry(at, c)
 	if at.cost && c.ray == nil {
 		x -= (q.optimum - q.base) / (q.extent * float64(len(q.blocks)))
@@ -285,7 +285,7 @@ func (q *nearlyOptimal) entry(at programRow, c *column) float64 {
 }
 
 // grow adds what the master has got.
-func (q *nearlyOptimal) grow() (err error) {
+func (q *nearOptimal) grow() (err error) {
 	for ; q.columns < len(q.master.columns) && err == nil; q.columns++ {
 		c := &q.master.columns[q.columns]
 		column := lp.Column{Coef: []float64{}, Index: []int{}, Upper: math.Inf(1)}
@@ -305,7 +305,7 @@ func (q *nearlyOptimal) grow() (err error) {
 }
 
 // relax gives room to one row alone.
-func (q *nearlyOptimal) relax(row int) error {
+func (q *nearOptimal) relax(row int) error {
 	before := q.relaxed
 	q.relaxed = row
 	switch {
@@ -326,7 +326,7 @@ func (q *nearlyOptimal) relax(row int) error {
 }
 
 // least returns the multipliers with the least one of a row.
-func (q *nearlyOptimal) least(row int) (*leastMultiplier, error) {
+func (q *nearOptimal) least(row int) (*leastMultiplier, error) {
 	if err := q.relax(row); err != nil {
 		return nil, err
 	}
