@@ -35,7 +35,7 @@ func newOperands(what string, costs []Cost, box *geometry.Box) (domain, error) {
 		if b, ok := c.(boxed); ok && !b.box().equal(x) {
 			return domain{}, fmt.Errorf("cost: %s: cost %d is built over another domain", what, k)
 		}
-		if l := c.Lipschitz(); !finite(l) || l < 0 {
+		if l := c.Lipschitz(); !(l >= 0 && l <= maxLipschitz) {
 			return domain{}, fmt.Errorf("cost: %s: cost %d has the Lipschitz constant %g: want finite and ≥ 0", what, k,
 				l)
 		}

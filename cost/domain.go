@@ -36,7 +36,11 @@ func newDomain(what string, box *geometry.Box) (domain, error) {
 // withLipschitz returns the domain with the Lipschitz constant set. A constant
 // that overflows means that coefficients and domain do not go together.
 func (x domain) withLipschitz(what string, l float64) (domain, error) {
-	if !finite(l) {
+	largest := maxMagnitude
+	for i := range x.lower { // squared costs are as steep as their domain is wide
+		largest = max(largest, min(maxLipschitz, maxMagnitude*max(-x.lower[i], x.upper[i])))
+	}
+	if !(l <= largest) {
 		return domain{}, fmt.Errorf("cost: %s: Lipschitz constant %g on the domain: coefficients are too large", what,
 			l)
 	}
@@ -97,6 +101,9 @@ func checkWeights(what string, w []float64, d int) error {
 // maxMagnitude is the largest magnitude of a number that constructors accept: squares
 // of such numbers, summed, stay finite.
 const maxMagnitude = 1e100
+
+// maxLipschitz is the largest Lipschitz constant on domains whose sides are large, as those of totals without a bound.
+const maxLipschitz = 1e120
 
 // finite reports whether a number is one that constructors accept.
 func finite(x float64) bool { return math.Abs(x) <= maxMagnitude }

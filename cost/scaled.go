@@ -33,7 +33,7 @@ func scale(weight float64, c Cost) (Cost, error) {
 		return c, nil
 	}
 	l := weight * c.Lipschitz()
-	if !finite(l) {
+	if !(l <= maxLipschitz) {
 		return nil, fmt.Errorf("cost: weight %g times the Lipschitz constant %g is too large", weight, c.Lipschitz())
 	}
 	if s, ok := c.(separated); ok {
