@@ -480,6 +480,10 @@ func (c *planCommand) undecided(p *loaded, r *exact.Result) error {
 		return failed(fmt.Errorf(noOptimum+"It stopped %s, the most it may take (see --iterations)", after))
 	case p.Rounded():
 		return p.undecidedByRounding()
+	case r.Violation > 1e3*r.Tolerance:
+		return failed(fmt.Errorf(noOptimum+
+			"It stopped %s: the returns that it found miss the limits by %s,\nand neither nearer ones nor a proof that there "+
+			"are none were found", after, report.Short(r.Violation)))
 	case r.Violation > r.Tolerance:
 		return failed(fmt.Errorf(noOptimum+
 			"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within "+

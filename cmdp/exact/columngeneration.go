@@ -82,7 +82,7 @@ func (s *columnGeneration) resetMaster() (err error) {
 	if err != nil {
 		return err
 	}
-	s.master.curved = !s.affine
+	s.master.curved, s.master.known = !s.affine, len(s.rows)
 	s.incumbent = point{cost: math.Inf(1)}
 	if s.traits.blocks > 1 && s.complete {
 		// Nothing is gained inside of half-spaces, and to get there takes as many pivots as the optimum.
@@ -205,7 +205,11 @@ func (s *columnGeneration) phase1() (Verdict, error) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		if err := s.master.solve(); err != nil {
+		err := s.master.solve()
+		if errors.Is(err, lp.ErrNumerical) && s.master.lambda != nil { // what was found before misses the target
+			break
+		}
+		if err != nil {
 			return 0, err
 		}
 		inside, cut, err := s.cutTarget()

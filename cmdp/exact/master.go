@@ -41,6 +41,7 @@ type master struct {
 	zero        []float64 // returns of relaxed rows
 	blocks      [][]int   // the columns of each part, all of them in one block if there are no parts
 	curved      bool      // the cost is not known to be affine
+	known       int       // rows that are limits, before tangents of a target
 
 	lambda, v, mu, nu []float64 // of the last solution
 	tau, u            float64
@@ -349,6 +350,8 @@ func (m *master) targetEntry(t *targetRow, c *column) float64 {
 	most := math.Min(1e10*math.Max(1, width(t.Normal, m.scale)/t.scale), Boundless)
 	x := floats.Dot(t.Normal, c.returns) / t.scale // what a ray adds
 	switch {
+	case c.ray != nil && t.number >= m.known && math.Abs(x) <= flatSlope*width(t.Normal, m.scale)/t.scale:
+		x = 0
 	case c.ray == nil && len(m.blocks) > 1:
 		x -= t.Offset / (t.scale * float64(len(m.blocks)))
 	case c.ray == nil:
@@ -575,7 +578,8 @@ func (m *master) withLoops(gains [][]float64) *master {
 		if out == m {
 			out = &master{columns: slices.Clone(m.columns), cuts: m.cuts, rows: m.rows, rowOrder: m.rowOrder,
 				costs: slices.Clone(m.costs), scale: m.scale, rowScale: m.rowScale, extent: m.extent, base: m.base,
-				least: m.least, most: m.most, zero: m.zero, blocks: m.blocks, curved: m.curved}
+				least: m.least, most: m.most, zero: m.zero, blocks: m.blocks, curved: m.curved,
+				known: m.known}
 		}
 		out.columns, out.costs = append(out.columns, c), append(out.costs, 0)
 	}

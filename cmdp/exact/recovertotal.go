@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -105,6 +106,10 @@ func (s *rayRecovery) firstValidIn(p pricer, r *Result, right func(r *Result) bo
 func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, rays []column, steps []float64) error {
 	b := &policyMixture{parts: s.model.weightedRules(columns, weights), rays: rays, steps: steps}
 	ways, err := s.reachRays(b.parts, rays)
+	if errors.Is(err, errReachability) { // what is shown goes along no rays then, and is judged as it is
+		_, err = s.firstValid(r, s.attainsIncumbent, s.rayFreeCandidate)
+		return err
+	}
 	if err != nil {
 		return err
 	}
