@@ -16,13 +16,13 @@ type Epochs struct {
 	Base *Model
 	// Start holds the epoch of each start state of Base.
 	Start []int32
-	// Letter holds the letter of each transition of Base, and Letters is how many there are.
+	// Letter holds the letter of each transition of Base that can happen, and Letters is how many there are.
 	Letter  []int32
 	Letters int
 	// Next is the epoch after a transition, Next[epoch·Letters+letter], which is not before the epoch itself.
 	Next []int32
 	// Class is the class of each epoch. In the epochs of a class the same letters stay in the epoch, and choices have
-	// the same returns: those of Classes, which else have the rows of Base.
+	// the same returns: those of Classes, which else have the rows of Base without what never happens.
 	Class   []int32
 	Classes []Kernel
 	// Dim is the number of coordinates of these returns.
@@ -54,7 +54,8 @@ func (e *Epochs) Model() (*Model, error) {
 		return nil, errors.New(noModel)
 	case m.horizon > 0 || m.discount < 1 || m.Means() || m.epochs != nil:
 		return nil, errors.New("cmdp: epochs: want a model of totals with stored rows")
-	case len(e.Letter) != m.Transitions() || len(e.Next) != e.Len()*e.Letters || len(e.Start) != len(m.start):
+	case len(e.Classes) == 0 || len(e.Letter) != len(e.Classes[0].Next) || len(e.Next) != e.Len()*e.Letters ||
+		len(e.Start) != len(m.start):
 		return nil, errors.New("cmdp: epochs: want a letter for each transition, an epoch after each letter, and one " +
 			"for each start")
 	}
@@ -72,7 +73,7 @@ func (e *Epochs) Model() (*Model, error) {
 	}
 	for i := range e.Classes {
 		k := &e.Classes[i]
-		if !slices.Equal(k.Offset, m.Kernel(0).Offset) || !slices.Equal(k.First, m.Kernel(0).First) {
+		if !slices.Equal(k.Offset, e.Classes[0].Offset) || !slices.Equal(k.First, m.Kernel(0).First) {
 			return nil, errors.New("cmdp: epochs: want classes with the rows of the base")
 		}
 		k.endRows(e.Dim)
@@ -99,17 +100,15 @@ func (e *Epochs) reach(start []StartState) {
 	for _, st := range start {
 		meet(st.State)
 	}
-	k := e.Base.Kernel(0)
+	k := &e.Classes[0]
 	for epoch := range met {
 		for i := 0; i < len(met[epoch]); i++ {
 			s := met[epoch][i]
 			for c := k.First[s]; c < k.First[s+1]; c++ {
-				next, prob := k.Row(int(c))
+				next, _ := k.Row(int(c))
 				letters := e.Letter[k.Offset[c]:k.Offset[c+1]]
 				for j, to := range next {
-					if prob[j] > 0 {
-						meet(e.Pair(e.After(epoch, letters[j]), int(to)))
-					}
+					meet(e.Pair(e.After(epoch, letters[j]), int(to)))
 				}
 			}
 		}
@@ -180,13 +179,11 @@ func (e *Epochs) close(epoch int, in []bool, all bool) {
 	for s := range in {
 		for c := k.First[s]; c < k.First[s+1]; c++ {
 			owner[c] = int32(s)
-			next, prob := k.Row(int(c))
+			next, _ := k.Row(int(c))
 			letters := e.Letter[k.Offset[c]:k.Offset[c+1]]
 			for j, to := range next {
-				if prob[j] > 0 {
-					out[c] = out[c] || !in[to] || e.After(epoch, letters[j]) != epoch
-					into[to] = append(into[to], c)
-				}
+				out[c] = out[c] || !in[to] || e.After(epoch, letters[j]) != epoch
+				into[to] = append(into[to], c)
 			}
 			if !out[c] {
 				kept[s]++

@@ -270,7 +270,7 @@ func (m *Model) Transitions() int {
 		return m.tally.sum(m.tally.transitions)
 	}
 	if m.epochs != nil {
-		return m.epochs.Len() * m.epochs.Base.Transitions()
+		return m.epochs.Len() * len(m.epochs.Letter)
 	}
 	n := 0
 	for h := range m.rows {

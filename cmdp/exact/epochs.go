@@ -41,7 +41,7 @@ type epochClass struct {
 func newEpochTotals(ctx context.Context, m *cmdp.Model) (*epochTotals, error) {
 	e := m.Epochs()
 	p := &epochTotals{m: m, e: e, classes: make([]*epochClass, len(e.Classes)), steps: make([]float64, e.Dim)}
-	base := e.Base.Kernel(0)
+	base := &e.Classes[0]
 	p.longest = markov.LongestRow(base)
 	for s := range e.Base.States() {
 		p.actions = max(p.actions, int(base.First[s+1]-base.First[s]))

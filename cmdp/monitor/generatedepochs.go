@@ -98,18 +98,20 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 	return p, nil
 }
 
-// each calls visit for each transition of the base.
+// each calls visit for each transition of the base that can happen.
 func (w *epochSearch) each(visit func(t Transition)) {
 	d := w.base.Dim()
 	for s := range w.base.States() {
 		for c := w.kernel.First[s]; c < w.kernel.First[s+1]; c++ {
-			next, _ := w.kernel.Row(int(c))
+			next, prob := w.kernel.Row(int(c))
 			returns, outcomes := w.kernel.ReturnsOf(int(c), d), w.kernel.OutcomesOf(int(c), d)
 			for e, to := range next {
 				if outcomes != nil {
 					returns = outcomes[e*d:][:d]
 				}
-				visit(Transition{State: s, Choice: int(c), Next: int(to), Returns: returns})
+				if prob[e] > 0 {
+					visit(Transition{State: s, Choice: int(c), Next: int(to), Returns: returns})
+				}
 			}
 		}
 	}
@@ -257,8 +259,7 @@ func (w *epochSearch) renumberTuples(order []int32) {
 	}
 }
 
-// classes makes the rows of each class, with all transitions of the base, as letters are numbered by these. It reports
-// false if a policy could stay in one for ever at a return.
+// classes makes the rows of each class. It reports false if a policy could stay in one for ever at a return.
 func (w *epochSearch) classes() bool {
 	d := w.base.Dim()
 	for _, tuple := range w.of {
@@ -268,6 +269,9 @@ func (w *epochSearch) classes() bool {
 				next, prob := w.kernel.Row(c)
 				returns, outcomes := w.kernel.ReturnsOf(c, d), w.kernel.OutcomesOf(c, d)
 				for e, to := range next {
+					if prob[e] == 0 {
+						continue
+					}
 					if outcomes != nil {
 						returns = outcomes[e*d:][:d]
 					}
