@@ -111,7 +111,7 @@ func (z *SimultaneousTotals) solveState(s int32) bool {
 			}
 		}
 	}
-	return max(best.A, best.B, best.C, best.D) < inf // some may overflow where others do not
+	return best.A < inf && best.B < inf && best.C < inf && best.D < inf // some may overflow where others do not
 }
 
 // relax makes choice i that of state s, a component, in the directions in which it is better than what the state has.
@@ -259,7 +259,7 @@ func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [NumLanes]bool) 
 			gain, size, out := z.backup(s, i, 0, 0, &z.Values[s])
 			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
 			better := gain.AddScaled(-0.5, charge)
-			if min(better.A, better.B, better.C, better.D) >= 0 {
+			if better.A >= 0 && better.B >= 0 && better.C >= 0 && better.D >= 0 {
 				continue
 			}
 			// x is what it would give the state if it is taken for good
