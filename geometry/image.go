@@ -15,11 +15,10 @@ type image struct {
 	set Compact
 }
 
-// NewImage returns the affine image {matrix·x + shift : x in set}, in as many
-// dimensions as the matrix has rows; a nil shift is zero. Linear maximisation is
-// passed to the set; projection is the minimum-norm point (see FromMaximizer). The
-// image of a hull is a Hull, and that of a ball or an ellipsoid an Ellipsoid unless it is flat. It is an error if shapes
-// do not fit or an entry is not finite.
+// NewImage returns the affine image {matrix·x + shift : x in set}, in as many dimensions as the matrix has rows; a
+// nil shift is zero. Linear maximisation is passed to the set; projection is the minimum-norm point (see
+// FromMaximizer). The image of a hull is a Hull, and that of a ball or an ellipsoid an Ellipsoid unless it is flat.
+// It is an error if shapes do not fit or an entry is not finite.
 func NewImage(matrix [][]float64, shift []float64, set Compact) (Compact, error) {
 	if err := present("image", set); err != nil {
 		return nil, err

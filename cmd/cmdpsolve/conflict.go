@@ -23,8 +23,8 @@ type conflictReport struct {
 	Give   report.Number `json:"give" csv:"give"`
 	// Probability is the greatest with which a limit of every episode can be kept, in the place of Needed and Give.
 	Probability *report.Number `json:"probability,omitempty" csv:"probability"`
-	// Unknown tells that null of Needed and Give says nothing: neither a limit that is enough was found nor that there is
-	// none. Undecided tells that the set may not be a smallest one.
+	// Unknown tells that null of Needed and Give says nothing: neither a limit that is enough was found nor that
+	// there is none. Undecided tells that the set may not be a smallest one.
 	Unknown   bool `json:"unknown,omitempty"`
 	Undecided bool `json:"undecided,omitempty"`
 

@@ -445,9 +445,9 @@ func (s *columnGeneration) proofOf(mu, nu []float64) *Proof {
 	return proof
 }
 
-// fartherTangents returns multipliers with other tangents in the place of those that fall along a ray by less than what
-// linear programs see, as those of log-sum-exp do by e^-250 a step: at places that far along it that they no longer fall.
-// It returns nil where there are none, or no time.
+// fartherTangents returns multipliers with other tangents in the place of those that fall along a ray by less than
+// what linear programs see, as those of log-sum-exp do by e^-250 a step: at places that far along it that they no
+// longer fall. It returns nil where there are none, or no time.
 func (s *columnGeneration) fartherTangents(mu, step []float64) (farther []float64, err error) {
 	const visible = 1e-9
 	falls := func(c *cut) bool { return floats.Dot(c.slope, step) < 0 }

@@ -136,8 +136,8 @@ func (c *conflictSearch) smallConflict() ([]int, error) {
 	return nil, nil
 }
 
-// deletionFilter leaves limits out one by one as long as what stays is a conflict. It reports whether it is not known of
-// some limit that the others can be kept without it.
+// deletionFilter leaves limits out one by one as long as what stays is a conflict. It reports whether it is not known
+// of some limit that the others can be kept without it.
 func (c *conflictSearch) deletionFilter(core []int) (left []int, undecided bool, err error) {
 	for again := len(core) > 1; again; {
 		again, undecided = false, false

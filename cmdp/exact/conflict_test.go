@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold a drawn one
-// are infeasible, and of some nothing is known. No limit that is known to be needless is named, and it is said whether
-// one may be.
+// TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold a drawn
+// one are infeasible, and of some nothing is known. No limit that is known to be needless is named, and it is said
+// whether one may be.
 func TestConflictOfVerdicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 5))
 	doubts := 0

@@ -73,9 +73,9 @@ func randomWaiting(t *testing.T, rng *rand.Rand, dim int) (m *cmdp.Model, v []fl
 }
 
 // TestCurvedTotals asks for what is curved in totals that have no bound: to come near the returns of a policy, or as
-// far as can be within a ball around them. What the policy itself costs is known. A cost that falls less and less along a
-// loop, or without limit, has to be answered too. A few answers may be undecided: where no policy is found for the optimal
-// mixture.
+// far as can be within a ball around them. What the policy itself costs is known. A cost that falls less and less
+// along a loop, or without limit, has to be answered too. A few answers may be undecided: where no policy is found
+// for the optimal mixture.
 func TestCurvedTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
 	const trials = 1500

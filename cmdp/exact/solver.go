@@ -201,8 +201,8 @@ func (s *solver) reportEarly() {
 	s.opts.Early = nil
 }
 
-// direction returns θ = φ + ψ and Σ μ_i (s_i·x_i − g(x_i)). Entries that cancel out up to rounding are 0: along a loop
-// anything else would be a gain or a price without end, and tangents are not known that exactly.
+// direction returns θ = φ + ψ and Σ μ_i (s_i·x_i − g(x_i)). Entries that cancel out up to rounding are 0: along a
+// loop anything else would be a gain or a price without end, and tangents are not known that exactly.
 func (p *Proof) direction() (theta []float64, conjugate float64) {
 	theta, size, conjugate := p.combined()
 	rounding := float64(len(p.Weights)+len(p.Prices)+1) * roundoff

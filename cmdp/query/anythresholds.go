@@ -126,8 +126,8 @@ func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(a
 	})
 }
 
-// judge says whether some thresholds allow a policy that keeps some limits, with the target or without it: Infeasible if
-// it is proved that none do.
+// judge says whether some thresholds allow a policy that keeps some limits, with the target or without it: Infeasible
+// if it is proved that none do.
 func (q anyThresholds) judge(limits []*Limit, target bool) (exact.Verdict, error) {
 	verdict := exact.Infeasible
 	err := q.each(

@@ -24,8 +24,8 @@ type Clash struct {
 	Probability float64
 	// Unknown tells that neither a bound that is enough was found nor that there is none.
 	Unknown bool
-	// Undecided tells, of all limits of a set, that it may not be a smallest one: of the limits without one of it neither
-	// a policy that keeps them nor a proof that there is none was found.
+	// Undecided tells, of all limits of a set, that it may not be a smallest one: of the limits without one of it
+	// neither a policy that keeps them nor a proof that there is none was found.
 	Undecided bool
 }
 

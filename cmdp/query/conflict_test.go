@@ -212,9 +212,9 @@ func TestNeededInConflicts(t *testing.T) {
 	t.Log(given, never, targets)
 }
 
-// TestFewest draws sets that clash, with all that hold them, and in some trials sets of which nothing is known. What is
-// named clashes, is not known to without any one of it, and is one limit or two where there are such. It is said whether
-// something is not known of it.
+// TestFewest draws sets that clash, with all that hold them, and in some trials sets of which nothing is known. What
+// is named clashes, is not known to without any one of it, and is one limit or two where there are such. It is said
+// whether something is not known of it.
 func TestFewest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 54))
 	for trial := range 300 {
@@ -267,7 +267,8 @@ func TestFewest(t *testing.T) {
 			}
 			doubt = doubt || !kept
 		}
-		if !minimal || doubt && !undecided || undecided && !open || len(unknown) == 0 && least <= 2 && len(found) != least {
+		if !minimal || doubt && !undecided || undecided && !open ||
+			len(unknown) == 0 && least <= 2 && len(found) != least {
 			t.Errorf("trial %d: %b of %b, undecided %v, without %v", trial, bitsOf(found), cores, undecided, unknown)
 		}
 	}
