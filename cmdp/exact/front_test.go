@@ -128,9 +128,9 @@ func product(a, b []float64) float64 {
 	return sum
 }
 
-// TestFrontOfCircle counts the directions of a smooth curve, a quarter of a circle whose second return has another unit.
-// Parts of equal angles δ have the error δ²/4 at the ends, so that 25 of them suffice; each halved as often as it takes,
-// there are 32.
+// TestFrontOfCircle counts the directions of a smooth curve, a quarter of a circle whose second return has another
+// unit. Parts of equal angles δ have the error δ²/4 at the ends, so that 25 of them suffice; each halved as often as it
+// takes, there are 32.
 func TestFrontOfCircle(t *testing.T) {
 	k := cmdp.NewKernel()
 	const actions = 3000

@@ -145,7 +145,8 @@ func (s *simultaneousPricer) shortOf(n int32, c int32) (bits uint32) {
 	_, prob := s.p.k.Row(int(c))
 	from, end := s.p.k.Entries(int(c))
 	next := s.totals.Quotient.To[from:end]
-	sum, size, _ := markov.Backup(s.totals.Directions, s.p.k.ReturnsOf(int(c), d), values, next, prob, n, 0, 0, &values[n])
+	returns := s.p.k.ReturnsOf(int(c), d)
+	sum, size, _ := markov.Backup(s.totals.Directions, returns, values, next, prob, n, 0, 0, &values[n])
 	rounding := float64(d+len(next)+4) * roundoff
 	x := sum.AddScaled(-rounding, size)
 	if x.A >= 0 && x.B >= 0 && x.C >= 0 && x.D >= 0 {

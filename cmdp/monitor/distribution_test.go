@@ -132,8 +132,8 @@ func TestEndlessDistributions(t *testing.T) {
 		}
 	}
 	var none *monitor.ProductModel
-	if none.State(3) != 3 || none.Action(1, 2, 4) != 4 || none.Memory(3)+none.Recall(3) != "" || none.Remembered() != nil ||
-		none.Restricted() {
+	if none.State(3) != 3 || none.Action(1, 2, 4) != 4 || none.Memory(3)+none.Recall(3) != "" ||
+		none.Remembered() != nil || none.Restricted() {
 		t.Error("no product is not its base")
 	}
 }
