@@ -45,6 +45,9 @@ func (e *Epochs) Split(pair int) (epoch, state int) {
 // After returns the epoch after a transition of a letter.
 func (e *Epochs) After(epoch int, letter int32) int { return int(e.Next[epoch*e.Letters+int(letter)]) }
 
+// ComesUp reports whether a pair comes up in the model that was made.
+func (e *Epochs) ComesUp(pair int) bool { return e.reached[pair/64]>>(pair%64)&1 == 1 }
+
 // Model returns the epochs as a model of totals, whose rows are generated: those of a pair are made when they are asked
 // for. Pairs that do not come up are states without choices. The kernels of Classes are kept.
 func (e *Epochs) Model() (*Model, error) {
@@ -91,8 +94,8 @@ func (e *Epochs) reach(start []StartState) {
 	e.reached = make([]uint64, (e.Len()*e.Base.states+63)/64)
 	met := make([][]int32, e.Len()) // states of each epoch, in the order in which they come up
 	meet := func(pair int) {
-		if bit := uint64(1) << (pair % 64); e.reached[pair/64]&bit == 0 {
-			e.reached[pair/64] |= bit
+		if !e.ComesUp(pair) {
+			e.reached[pair/64] |= 1 << (pair % 64)
 			epoch, s := e.Split(pair)
 			met[epoch] = append(met[epoch], int32(s))
 		}
@@ -130,7 +133,7 @@ func (r *Rows) generateEpoch(pair int) {
 	r.kernel, r.from = *k, epoch*k.Choices()
 	r.kernel.Next = r.next
 	r.first[0], r.first[1] = int32(r.from)+k.First[s], int32(r.from)+k.First[s+1]
-	if e.reached[pair/64]>>(pair%64)&1 == 0 {
+	if !e.ComesUp(pair) {
 		r.first[1] = r.first[0]
 		return
 	}

@@ -27,7 +27,9 @@ type exploration struct {
 	// layer, of all pairs that come up before the last step.
 	layers  [][]int32
 	kernels []cmdp.Kernel
-	most    int // if not 0, no rows are made, and explore gives up beyond so many pairs
+	// epochs, if not nil, are those of which pairs are made, numbered epoch by epoch. An epoch is then a tuple.
+	epochs *cmdp.Epochs
+	most   int // if not 0, no rows are made, and explore gives up beyond so many pairs
 
 	row              row
 	returns, atStart []float64 // of the transition that is looked at, of the start

@@ -85,14 +85,15 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 		!w.classes() {
 		return nil, nil
 	}
-	p := &ProductModel{exploration: w.exploration, epochs: &w.out}
-	for i := range spec.Monitors {
-		p.recalls = append(p.recalls, len(p.values(i)) > 1)
-	}
+	p := &ProductModel{exploration: w.exploration}
+	p.epochs = &w.out
 	var err error
 	p.Model, err = w.out.Model()
 	if err != nil {
 		return nil, nil // more pairs than can be numbered
+	}
+	for i := range spec.Monitors {
+		p.recalls = append(p.recalls, len(p.values(i)) > 1)
 	}
 	p.pairs, p.tupleNumbers = nil, nil
 	return p, nil

@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -96,11 +97,37 @@ func TestGeneratedEpochs(t *testing.T) {
 			continue
 		}
 		generated++
+		compareMemory(t, stored, p)
 		compareRows(t, stored, p)
 		comparePlans(t, rng, i, stored.Model, p.Model)
 	}
 	if generated < 100 {
 		t.Errorf("%d products were generated: want most of 120", generated)
+	}
+}
+
+// compareMemory compares what is remembered: of what comes up where the process does not rest, no more and no less.
+func compareMemory(t *testing.T, stored, other *monitor.ProductModel) {
+	t.Helper()
+	come := func(p *monitor.ProductModel) (texts []string) {
+		rows := p.Model.Rows(0)
+		for s := range p.Model.States() {
+			if c, end := rows.Choices(s); c < end && p.Action(0, s, 0) >= 0 {
+				texts = append(texts, fmt.Sprint(p.State(s), " ", p.Recall(s)))
+			}
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	if got, want := come(other), come(stored); !slices.Equal(got, want) {
+		t.Fatalf("%q is remembered: want %q", got, want)
+	}
+	for i, r := range other.Remembered() {
+		for _, x := range r.Values {
+			if all := stored.Remembered(); len(all) <= i || !slices.Contains(all[i].Values, x) {
+				t.Fatalf("%s remembers %q, which does not come up: want one of %v", r.Name, x, all)
+			}
+		}
 	}
 }
 
@@ -113,7 +140,10 @@ func compareRows(t *testing.T, stored, other *monitor.ProductModel) {
 	}
 	number := make(map[pair]int)
 	for s := range other.Model.States() {
-		number[pair{other.State(s), other.Memory(s)}] = s
+		at := pair{other.State(s), other.Memory(s)}
+		if _, told := number[at]; !told || other.Model.Epochs().ComesUp(s) {
+			number[at] = s
+		}
 	}
 	rows, others := stored.Model.Rows(0), other.Model.Rows(0)
 	for s := range stored.Model.States() {

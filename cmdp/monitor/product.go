@@ -22,10 +22,9 @@ type ProductModel struct {
 	exploration
 	// whose pairs are the states that the exploration goes through, see With; nil for those of the base
 	inner     *ProductModel
-	generated *generated   // nil if rows are stored
-	epochs    *cmdp.Epochs // the same; pairs are then numbered epoch by epoch, and an epoch is a tuple
-	recalls   []bool       // of each monitor: it has more than one memory value
-	actions   [][]int32    // of each kernel and choice, the action of the base; nil if nothing is left out
+	generated *generated // nil if rows are stored
+	recalls   []bool     // of each monitor: it has more than one memory value
+	actions   [][]int32  // of each kernel and choice, the action of the base; nil if nothing is left out
 }
 
 // Spec says what a product is made of.
@@ -299,9 +298,24 @@ func (p *ProductModel) Remembered() []Remembered {
 // values returns the memory values of a monitor that come up, in ascending order.
 func (w *exploration) values(i int) []int {
 	var out []int
-	for at := i; at < len(w.tuples); at += len(w.monitors) {
-		out = append(out, w.tuples[at])
+	for tuple, n := 0, len(w.monitors); tuple*n < len(w.tuples); tuple++ {
+		if w.comesUp(tuple) {
+			out = append(out, w.tuples[tuple*n+i])
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// comesUp reports whether a tuple comes up in some state. Epochs are found without looking at states.
+func (w *exploration) comesUp(tuple int) bool {
+	if w.epochs == nil {
+		return true
+	}
+	for s := range w.base.States() {
+		if w.epochs.ComesUp(w.epochs.Pair(tuple, s)) {
+			return true
+		}
+	}
+	return false
 }

@@ -75,11 +75,15 @@ func (p *Problem) Remembering(m *cmdp.Model, memory Memory, returns []string) *P
 func (x *Process) index() []map[string]int32 {
 	pairs := make([]map[string]int32, x.of.Model.States())
 	for s := range x.Model.States() {
-		of := x.memory.State(s)
+		of, text := x.memory.State(s), x.memory.Memory(s)
 		if pairs[of] == nil {
 			pairs[of] = make(map[string]int32, 1)
 		}
-		pairs[of][x.memory.Memory(s)] = int32(s)
+		// Where nothing is told apart that comes up, a pair that does not come up may be told like one that does.
+		if _, told := pairs[of][text]; told && x.Model.Epochs() != nil && !x.Model.Epochs().ComesUp(s) {
+			continue
+		}
+		pairs[of][text] = int32(s)
 	}
 	return pairs
 }
