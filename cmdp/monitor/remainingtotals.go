@@ -10,17 +10,12 @@ import (
 )
 
 // boundTotals sets lower and upper to bounds of what a total may still change by, from each state and at
-// any step: the longest and the shortest ways through the model. They are of one entry where nothing
-// depends on the state.
+// any step: the longest and the shortest ways through the model. They are of one entry, for what may be added at
+// every step, where the return is that of an earlier monitor.
 func (b *Budget) boundTotals(m *cmdp.Model) {
 	if b.coordinate >= m.Dim() {
-		b.lower, b.upper = []int{0}, []int{0}
-		if b.signs[0] {
-			b.lower[0] = -unbounded
-		}
-		if b.signs[1] {
-			b.upper[0] = unbounded
-		}
+		low, high := b.extremesOfStep()
+		b.lower, b.upper = []int{overEpisode(m, low)}, []int{overEpisode(m, high)}
 		b.least, b.most = b.lower, b.upper
 		return
 	}
@@ -29,6 +24,25 @@ func (b *Budget) boundTotals(m *cmdp.Model) {
 	for s := range b.lower {
 		b.lower[s], b.least[s] = -b.lower[s], -b.least[s]
 	}
+}
+
+// extremesOfStep bounds what a step returns, in units, 0 included.
+func (b *Budget) extremesOfStep() (low, high int) {
+	for _, n := range b.amounts {
+		low, high = min(low, n), max(high, n)
+	}
+	return low, high
+}
+
+// overEpisode returns what n units at the start and at each step add up to; findUnit leaves room for that.
+func overEpisode(m *cmdp.Model, n int) int {
+	switch {
+	case n == 0 || m.Horizon() > 0:
+		return n * (m.Horizon() + 1)
+	case n < 0:
+		return -unbounded
+	}
+	return unbounded
 }
 
 // longestPaths returns the greatest sum of sign·return over any number of steps from each
@@ -159,10 +173,7 @@ const mostWords = 1 << 26
 // its bit 0 stands for. It returns nil where they are not known.
 func (b *Budget) reachableTotals(most int) (totals *big.Int, first int) {
 	m := b.model
-	low, high := 0, 0 // of a step
-	for _, n := range b.amounts {
-		low, high = min(low, n), max(high, n)
-	}
+	low, high := b.extremesOfStep()
 	size, steps := m.Horizon()*(high-low)+1, m.Horizon()
 	if steps == 0 {
 		size, steps = most+1, settling

@@ -280,6 +280,53 @@ func TestNotesOfTotals(t *testing.T) {
 	}
 }
 
+// TestPartsThatAreTheWhole: a limit on the total of a return for as long as the process is anywhere means what it means
+// of the return.
+func TestPartsThatAreTheWhole(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 66))
+	counts := make(map[exact.Verdict]int)
+	for trial := range 150 {
+		side := []string{"at_most", "at_least"}[rng.IntN(2)]
+		kind := []string{"always: true", "probability: 0.7", "cvar: 0.4"}[trial%3]
+		time, rows := "horizon: 3", drawRows(rng, false)
+		if trial%2 == 0 { // totals of one sign, whose worst episodes have a bound on one side
+			worst := "at_most"
+			time, rows = "discount: 1", strings.ReplaceAll(drawRows(rng, true), "gain: -", "gain: ")
+			rows = strings.Replace(rows, "{a: 0.5, b: 0.25, c: 0.25}", "a", 1) // not at rest
+			if rng.IntN(2) == 0 {
+				rows, worst = strings.ReplaceAll(rows, "gain: ", "gain: -"), "at_least"
+			}
+			if trial%3 == 2 {
+				side = worst
+			}
+		}
+		limit := fmt.Sprintf("%s: %g, %s", side, float64(rng.IntN(13)-6)/4, kind)
+		answer := func(name string) (*Query, *exact.Result) {
+			q := parsed(t, "format: cmdp/1\n"+time+"\nreturns: {gain: {}, cost: {}, part: {total: gain, while: {not: []}}}\n"+
+				"goal: {minimize: cost}\nconstraints: [{return: "+name+", "+limit+"}]\n"+rows)
+			q, err := q.Best(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return q, solved(t, q)
+		}
+		whole, want := answer("gain")
+		part, got := answer("part")
+		counts[want.Status]++
+		breaks := func(q *Query) bool {
+			return strings.Contains(strings.Join(q.Notes, " "), "every policy may come to break")
+		}
+		apart := want.Status == exact.Optimal && !(math.Abs(got.Objective-want.Objective) <= 1e-7)
+		if got.Status != want.Status || apart || breaks(part) != breaks(whole) {
+			t.Errorf("%s, %s: %v, %g, %q: want %v, %g, %q\n%s", time, limit, got.Status, got.Objective, part.Notes,
+				want.Status, want.Objective, whole.Notes, rows)
+		}
+	}
+	if counts[exact.Optimal] < 20 || counts[exact.Infeasible] < 20 {
+		t.Errorf("%v: want more", counts)
+	}
+}
+
 // TestEpisodesWithoutChance: where nothing is left to chance an episode is what is expected, up to what stopping
 // changes, with every kind of time. A limit at what is expected is kept, also where the return cannot vary.
 func TestEpisodesWithoutChance(t *testing.T) {

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"cmdpsolve/cmdp/monitor"
@@ -213,13 +214,7 @@ func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 
 // falls reports whether steps may give less than nothing of a return.
 func (u *unfolding) falls(of string) bool {
-	m, i := u.p.Model, u.coordinate[of]
-	if i >= m.Dim() {
-		return false
-	}
-	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
-	stepRange(m, lower, upper)
-	return lower[i] < 0
+	return slices.ContainsFunc(u.amounts(of), func(x float64) bool { return x < 0 })
 }
 
 // chance returns a bound that holds with a probability.
