@@ -236,6 +236,7 @@ func (p *epochPass) scalarize() {
 			}
 		}
 		copy(c.components.Policy, c.proper) // so that a direction finds the same policy again
+		clear(c.components.Values)
 		c.components.Reset(0)
 		c.components.Perturbation = p.perturbation
 		c.components.Progress = p.progress
@@ -362,18 +363,25 @@ func (p *epochPass) setReturns(s int32, over int, in func(n int32) bool) {
 
 // solveComponent treats component i, of the states [lo, hi) of the quotient. What leaves the epoch is a reward there.
 func (p *epochPass) solveComponent(ctx context.Context, i int, lo, hi int32) error {
-	c, q, z := p.class, p.class.quotient, p.class.components
+	c, q, z, largest := p.class, p.class.quotient, p.class.components, 0.0
 	for n := q.First[lo]; n < q.First[hi]; n++ {
-		x, size := c.reward[q.Choice[n]], c.size[q.Choice[n]]
+		x, size, inside := c.reward[q.Choice[n]], c.size[q.Choice[n]], 0.0
 		to, prob, letters := p.row(q.Choice[n])
 		for j, s := range to {
-			if from := p.from[letters[j]]; &from[0] != &p.v[0] {
-				y := float64(prob[j] * from[s])
-				x += y
-				size += math.Abs(y)
+			from := p.from[letters[j]]
+			y := float64(prob[j] * from[s])
+			if &from[0] == &p.v[0] {
+				inside += math.Abs(y) // 0 in the component, which is not solved yet
+				continue
 			}
+			x += y
+			size += math.Abs(y)
 		}
 		z.Reward[n], z.Weight[n] = x, size
+		largest = max(largest, size+inside)
+	}
+	if p.perturbation > 1 { // where large numbers cancel out, small ones have the rounding of these
+		floats.AddConst(largest, z.Weight[q.First[lo]:q.First[hi]])
 	}
 	if _, err := z.SolveComponent(ctx, i); err != nil {
 		return err

@@ -1,0 +1,88 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// drawEpochs draws a model of three epochs and some states, in which much returns nothing.
+func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
+	t.Helper()
+	states := 3 + rng.IntN(6)
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}},
+		states+1)
+	for s := range states {
+		for a := range 1 + rng.IntN(3) {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: make([]float64, 2)}
+			if rng.IntN(3) == 0 {
+				row.Returns = []float64{rng.Float64() - 0.5, rng.Float64() - 0.5}
+			}
+			for _, x := range []float64{0.3, 0.45} {
+				row.Next = append(row.Next, cmdp.Transition{Next: rng.IntN(states), Probability: x})
+			}
+			row.Next = append(row.Next, cmdp.Transition{Next: states, Probability: 0.25})
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	base, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := base.Kernel(0)
+	e := &cmdp.Epochs{Base: base, Start: []int32{0}, Letters: 2, Next: []int32{0, 1, 1, 2, 2, 2}, Dim: 2,
+		Class: []int32{0, 0, 1}, Classes: []cmdp.Kernel{*k, *k}}
+	for range k.Next {
+		e.Letter = append(e.Letter, int32(rng.IntN(5)/4))
+	}
+	m, err := e.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestEpochPrices: a direction has a proved bound and a policy that is worth it, also where what policies return cancels
+// out in it, and the same policy whatever was asked before.
+func TestEpochPrices(t *testing.T) {
+	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 11))
+	for i := range 300 {
+		p, err := newEpochTotals(ctx, drawEpochs(t, rng))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs := [][]float64{{1, 0}, {0, -1}, {rng.NormFloat64(), rng.NormFloat64()}}
+		var first []pricedPolicy
+		for j := 0; j < len(dirs); j++ {
+			x, err := p.price(ctx, dirs[j], 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first = append(first, x)
+			if len(dirs) < 8 {
+				dirs = append(dirs, []float64{-x.returns[1], x.returns[0]})
+			}
+			if worth := floats.Dot(dirs[j], x.returns); !(x.margin <= 1e-12) || math.Abs(worth-x.value) > 1e-12 {
+				t.Errorf("model %d: %g is proved with a margin of %g, and the policy returns %g", i, x.value, x.margin,
+					worth)
+			}
+		}
+		for _, j := range rng.Perm(len(dirs)) {
+			x, err := p.price(ctx, dirs[j], 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(x.returns, first[j].returns) || x.value != first[j].value {
+				t.Errorf("model %d: %v of value %g, before %v of value %g", i, x.returns, x.value, first[j].returns,
+					first[j].value)
+			}
+		}
+	}
+}
