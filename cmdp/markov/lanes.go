@@ -49,7 +49,7 @@ func (x *Lanes) set(in [NumLanes]bool, y Lanes) {
 // left. Values of other states than the successors are not read, and nothing is allocated.
 func Backup(directions []Lanes, returns []float64, values []Lanes, next []int32, prob []float64, s, lo, hi int32,
 	base *Lanes) (sum, size Lanes, out float64) {
-	if vectors && len(next) > 0 {
+	if vectors && len(next) > 0 && len(returns) > 0 {
 		out = backupVector(&directions[0], &returns[0], len(returns), &values[0], &next[0], &prob[0], len(next),
 			s, lo, hi, base, &sum, &size)
 		return sum, size, out
