@@ -11,7 +11,6 @@ import (
 )
 
 // horizon reports whether episodes have one.
-
 func (v *view) horizon() bool { return strings.Contains(v.time, "horizon ") }
 
 // wants reports whether there are a goal, and limits or a target.
@@ -25,7 +24,6 @@ func (v *view) wants() (goal, limited bool) {
 func (v *view) maximizes() bool { return strings.HasPrefix(v.text("wanted"), "maximize") }
 
 // plan is what a plan shows.
-
 func (v *view) plan() {
 	status := v.text("status")
 	of := map[string]string{"infeasible": "nearest", "undecided": "found", "stopped": "found"}[status]
@@ -47,7 +45,6 @@ func (v *view) plan() {
 }
 
 // reached lists what the plan returns.
-
 func (v *view) reached() {
 	for _, name := range v.returns {
 		v.row(name, six(v.of("returns", name).num("")))
@@ -73,7 +70,6 @@ func (v *view) reached() {
 }
 
 // limitsOf lists limits, those of single steps of a fleet that belong together in one row.
-
 func (v *view) limitsOf(limits []answer) {
 	v.head("constraint", "slack")
 	priced := slices.ContainsFunc(limits, func(l answer) bool { return l.has("price") })
@@ -99,7 +95,6 @@ func (v *view) limitsOf(limits []answer) {
 }
 
 // shownPrice is 0 for one that is rounding.
-
 func shownPrice(price float64, limits []answer) string {
 	largest := 0.0
 	for _, l := range limits {
@@ -112,7 +107,6 @@ func shownPrice(price float64, limits []answer) string {
 }
 
 // conflict lists limits that contradict each other, and what each would have to be.
-
 func (v *view) conflict() {
 	v.head("in conflict", "would have to be", "gives")
 	for _, c := range v.list("conflict") {
@@ -135,7 +129,6 @@ func (v *view) conflict() {
 }
 
 // conflictNamed says which limits contradict each other.
-
 func (v *view) conflictNamed() {
 	names := stepsTogether(v.list("conflict"))
 	undecided := slices.ContainsFunc(v.list("conflict"), func(c answer) bool { return c.is("undecided") })
@@ -155,7 +148,6 @@ func (v *view) conflictNamed() {
 }
 
 // stepsTogether names limits, the same one at steps that follow each other as one.
-
 func stepsTogether(limits []answer) (names []string) {
 	at := regexp.MustCompile(`^(.*) at step (\d+) (.*)$`)
 	for i := 0; i < len(limits); i++ {
@@ -181,7 +173,6 @@ func stepsTogether(limits []answer) (names []string) {
 }
 
 // proof says what a certificate proves: a direction whose largest coefficient is 1.
-
 func (v *view) proof(every string) {
 	largest := 0.0
 	for _, name := range v.names("certificate.direction") {
@@ -195,7 +186,7 @@ func (v *view) proof(every string) {
 		switch {
 		case math.IsNaN(x) || math.Abs(x) <= 1e-9:
 			continue
-		case math.Abs(math.Abs(x)-1) < 1e-9:
+		case size == "1 ":
 			size = ""
 		}
 		sign = x
@@ -227,7 +218,6 @@ func (v *view) proof(every string) {
 }
 
 // returnsOfSteps are the returns and, of a fleet, those at single steps.
-
 func (v *view) returnsOfSteps() []string {
 	all := slices.Clone(v.returns)
 	for _, name := range v.names("certificate.direction") {
@@ -239,7 +229,6 @@ func (v *view) returnsOfSteps() []string {
 }
 
 // always is the limit on every episode whose probability a return is: "P(battery > 2)" of "battery ≤ 2 always".
-
 func (v *view) always(probability string) string {
 	of := strings.NewReplacer(">", "≤", "<", "≥").Replace(strings.TrimSuffix(strings.TrimPrefix(probability,
 		"P("), ")"))
@@ -247,13 +236,11 @@ func (v *view) always(probability string) string {
 }
 
 // possible follows what is allowed where a proof needs what is possible too.
-
 func (v *view) possible() string {
 	return map[bool]string{true: " and can be returned at all"}[v.is("certificate.possible")]
 }
 
 // planSentences say what was found.
-
 func (v *view) planSentences() {
 	status := v.text("status")
 	switch {
@@ -284,7 +271,6 @@ func (v *view) planSentences() {
 }
 
 // never says what the search for a policy that never draws came to.
-
 func (v *view) never(status string) {
 	v.say("The search for a policy that never draws solved %s.", many(v.num("deterministic.nodes"), "problem"))
 	found := v.has("objective")
@@ -300,7 +286,6 @@ func (v *view) never(status string) {
 }
 
 // stopped says what an answer is worth that came early.
-
 func (v *view) stopped() {
 	over := map[bool]string{true: "Totals are rounded", false: "The time was over"}[v.is("rounded")]
 	switch {
@@ -317,7 +302,6 @@ func (v *view) stopped() {
 const priceSaid = "The price of a limit is how much the optimum improves for each unit by which it is relaxed."
 
 // worth says what limits cost.
-
 func (v *view) worth() {
 	kinds := func(is func(answer) bool) bool { return slices.ContainsFunc(v.list("constraints"), is) }
 	switch rho := v.num("rho"); {
@@ -337,7 +321,6 @@ func (v *view) worth() {
 }
 
 // draws says where a policy draws.
-
 func (v *view) draws() {
 	what := map[bool]string{true: "(step, state) pair", false: "state"}[v.horizon()]
 	randomized := v.num("randomized")
@@ -370,7 +353,6 @@ func (v *view) draws() {
 }
 
 // remembered says what a policy remembers.
-
 func (v *view) remembered() {
 	v.noted()
 	for _, t := range v.list("thresholds") {
@@ -390,7 +372,6 @@ func (v *view) remembered() {
 }
 
 // noted is what limits on episodes and rounded totals come to.
-
 func (v *view) noted() {
 	for _, note := range v.texts("notes") {
 		v.say("%s", note)
@@ -414,7 +395,6 @@ func (v *view) roundedSaid() {
 // histogram draws bars, the longest of forty characters.
 
 // policyShown: what a policy does where is compared with its file elsewhere.
-
 func (v *view) policyShown() {}
 
 // fleet is what the agents of a plan do.

@@ -237,8 +237,8 @@ func (x *Process) Expression(coefficients []float64) string {
 		case b.Len() > 0:
 			b.WriteString(" + ")
 		}
-		if size := math.Abs(a); size != 1 {
-			b.WriteString(strconv.FormatFloat(size, 'g', 3, 64) + " ")
+		if size := strconv.FormatFloat(math.Abs(a), 'g', 3, 64); size != "1" {
+			b.WriteString(size + " ")
 		}
 		b.WriteString(x.Returns[i])
 	}

@@ -22,6 +22,17 @@ transitions:
   - {state: 0, action: stay, next: {0: 1}, returns: [-1, 0]}
 `
 
+// TestExpressions: a coefficient that is written as 1 is left out, as is one that is 0.
+func TestExpressions(t *testing.T) {
+	p := mustParse(t, taskHead).Process()
+	for want, of := range map[string][]float64{"reward - cost": {1, -1 + 1e-9}, "-reward + 2.5 cost": {-1, 2.5},
+		"cost": {0, 1 + 1e-12}, "-0.333 reward": {-1. / 3, 0}} {
+		if got := p.Expression(of); got != want {
+			t.Errorf("%v: %q: want %q", of, got, want)
+		}
+	}
+}
+
 // TestOtherLineEndings reads the examples as other systems save them.
 func TestOtherLineEndings(t *testing.T) {
 	for _, name := range []string{"steps.yaml", "two-rooms.yaml", "absorbed.yaml", "discounted.json"} {
