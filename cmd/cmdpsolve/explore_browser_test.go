@@ -17,6 +17,7 @@ import (
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -136,9 +137,20 @@ func tryEarly(t *testing.T, chrome context.Context) {
 	}
 }
 
-// tryInfeasible: the page says which limits are in conflict, and its advice helps.
+// tryInfeasible: the page says which limits are in conflict, and its advice helps. Of the last one it is not told how
+// far it would have to give.
 func tryInfeasible(t *testing.T, chrome context.Context) {
-	at := serve(t, "frozenlake8")
+	at := serveAnswers(t, "frozenlake8", func(answers map[string]explore.Answer) {
+		plan := answers["plan"]
+		answers["plan"] = func(ctx context.Context, question []byte, progress func(any)) (any, error) {
+			answer, err := plan(ctx, question, progress)
+			if a, is := answer.(*planAnswer); is && len(a.Conflict) > 0 {
+				last := &a.Conflict[len(a.Conflict)-1]
+				last.Unknown, last.Needed, last.Give = true, report.NaN, report.NaN
+			}
+			return answer, err
+		}
+	})
 	b := open(t, chrome, at+state(t, goalQuestion{"maximize", "goal"}, limitOf("hole", "at_most", 0.002),
 		limitOf("goal", "at_least", 0.9)))
 	if got := b.text("#verdict"); got != "infeasible" {
@@ -147,6 +159,9 @@ func tryInfeasible(t *testing.T, chrome context.Context) {
 	if got := b.text("#why"); !strings.Contains(got,
 		"No policy keeps both hole ≤ 0.002 and goal ≥ 0.9; each of them alone can be kept.") {
 		t.Errorf("why: %s", got)
+	}
+	if got := b.text("#why li:last-child"); got != "goal ≥ 0.9: how far it alone would have to give is not known." {
+		t.Errorf("of the last limit: %s", got)
 	}
 	b.run(chromedp.Click("#why li:first-child button"))
 	b.wait(`document.querySelector("#verdict").innerText === "optimal"`)

@@ -130,7 +130,7 @@ func (a *asked) examine(f *property.Formula, formulas int) error {
 	switch {
 	case f.Within >= 0 && slices.Contains(a.program.Actions, language.TimeAction):
 		return a.bad(f, "a bound of time in a model with clocks is not supported: "+
-			"bound a reward that is 1 for each unit of time, as in F{\"time\"}<=%d", f.Within)
+			"bound a reward that is 1 for each unit of time, as in %c{\"time\"}<=%d", f.Path, f.Within)
 	case f.Within == 0 && f.Kind == 'R':
 		return a.bad(f, "the total of 0 steps, which is 0: want a bound of 1 or more")
 	case f.Within > 0 && f.Kind == 'R' && f.Costs == nil:

@@ -155,13 +155,14 @@ func TestRefusedProperties(t *testing.T) {
 func TestClockProperties(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clock.nm")
 	const text = `pta module m s : [0..1]; x : clock; invariant s=0 => x<=3 endinvariant
-		[] s=0 & x>=1 -> 0.5:(s'=1) + 0.5:(x'=0); endmodule`
+		[] s=0 & x>=1 -> 0.5:(s'=1) + 0.5:(x'=0); endmodule rewards "y" s=0 : 1; endrewards`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for property, want := range map[string]string{
 		`Pmax=? [F s=1 & x<=1]`: "", `Pmax=? [F s=1 & x>=3]`: "",
 		`Pmax=? [F<=3 s=1]`:        "p.props:1:1: a bound of time in a model with clocks is not supported: bound a reward",
+		`R{"y"}max=? [C<=3]`:       `is 1 for each unit of time, as in C{"time"}<=3`,
 		`Pmax=? [F s=1 & x<2]`:     "the condition excludes its bound",
 		`Pmax=? [F s=1 & x>=4]`:    "a clock that counts to 3, as far as the model looks at it, is compared with 4",
 		`Pmax=? [F x>=s & s>=x+x]`: "depends on a clock",

@@ -45,6 +45,7 @@ function relaxations(conflict, apply) {
   if (conflict.length === 0) return el("span");
   return el("ul", {}, ...conflict.map((c) => {
     if (c.probability !== undefined) return el("li", {}, c.constraint + " can be kept with probability " + short(c.probability, 4) + ".");
+    if (c.unknown) return el("li", {}, c.constraint + ": how far it alone would have to give is not known.");
     if (c.give === null) return el("li", {}, c.constraint + ": no value of it alone is enough.");
     // A little more than needed, so that rounding does not spoil it.
     const up = c.kind === "at_least" ? -1 : 1;
