@@ -70,6 +70,15 @@ func (b *budget) over() bool {
 	return b != nil && !b.now().Add(2*b.longest).Before(b.deadline)
 }
 
+// half is the budget with half of the time that is left.
+func (b *budget) half() *budget {
+	if b == nil {
+		return nil
+	}
+	now := b.now()
+	return &budget{now: b.now, deadline: now.Add(b.deadline.Sub(now) / 2)}
+}
+
 // priceInTime asks for the cheapest policy in a direction, as long as there is time.
 func (s *columnGeneration) priceInTime(dir []float64, aim float64) (pricedPolicy, error) {
 	b := s.budget

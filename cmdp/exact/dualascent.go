@@ -25,7 +25,7 @@ const (
 // columns of their own and many rows are binding. To price all parts takes little time there beside a solution
 // of the master, and the multipliers of a master with few columns say little: from them alone a hundred parts
 // with 150 rows take twenty times as long. The policies that the last steps met become columns. What is found
-// is only where column generation begins.
+// is only where column generation begins, which has half of the time of a budget at least.
 func (s *columnGeneration) dualAscent() error {
 	blocks := len(s.master.blocks)
 	if blocks == 1 || s.penalties != nil || !s.complete || !s.affine || len(s.rows) == 0 ||
@@ -39,7 +39,11 @@ func (s *columnGeneration) dualAscent() error {
 	a.nu = make([]float64, n)
 	a.best = make([]float64, n)
 	a.mean = make([]float64, n)
+	half := s.budget.half()
 	for k := range min(mostAscents, s.opts.Iterations/2) {
+		if k > 0 && half.over() {
+			break
+		}
 		if err := a.step(k == 0); err != nil {
 			return err
 		}
@@ -88,7 +92,7 @@ func (a *ascent) step(first bool) error {
 		floats.AddScaled(dir, y/row.scale, row.Normal)
 		support += y * (row.Offset / row.scale)
 	}
-	p, err := a.pricing.price(a.ctx, dir, 0)
+	p, err := a.priceInTime(dir, 0)
 	if err != nil {
 		return err
 	}

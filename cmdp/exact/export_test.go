@@ -62,3 +62,9 @@ func SetMostBlocks(n int) (restore func()) {
 	mostBlocksOfSums = n
 	return func() { mostBlocksOfSums = old }
 }
+
+// OnTicks returns options with a clock that goes on by a second whenever it is read.
+func OnTicks(o Options) Options {
+	o.now = ticking()
+	return o
+}

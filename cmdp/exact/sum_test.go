@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -70,6 +71,55 @@ func TestSumSharesBlocks(t *testing.T) {
 			math.Abs(a.Objective-b.Objective) > 1e-8*(1+math.Abs(b.Objective)) {
 			t.Errorf("seed %d: %v %v in shared blocks: want %v %v", seed, a.Status, a.Objective, b.Status, b.Objective)
 		}
+	}
+}
+
+// TestBudgetOfSums: each policy of all parts is priced in the time that is left, and with half of it there are mixtures
+// that keep the limits long before the optimum is found.
+func TestBudgetOfSums(t *testing.T) {
+	kept := 0
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 34))
+		var parts []exact.Part
+		for range 7 {
+			m := randomModel(t, rng, shapeOf{states: 3, actions: 3, horizon: 4, dim: 2, successors: 2})
+			parts = append(parts, exact.Part{Model: m, Weight: 1, Returns: []int{0, 1}})
+		}
+		solve := func(budget time.Duration) (cmdp.Task, *exact.Result) {
+			p, err := exact.NewSumPlanner(parts, 2, []int{1}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lower, upper, err := p.Ranges(t.Context(), exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := sumTask(t, lower, upper)
+			r, err := p.Solve(t.Context(), task, exact.OnTicks(exact.Options{Budget: budget}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return task, r
+		}
+		_, want := solve(0)
+		for seconds := 3; seconds < 1000; seconds *= 2 {
+			task, got := solve(time.Duration(seconds) * time.Second)
+			if got.Iterations > seconds/3 { // a price asks for the time three times
+				t.Errorf("seed %d: %d prices in %d s", seed, got.Iterations, seconds)
+			}
+			if got.Parts == nil {
+				continue
+			}
+			kept++
+			if !(task.Violation(got.Returns) <= got.Tolerance) || got.Objective < want.Objective-1e-8 ||
+				got.Bound > want.Objective+1e-8 {
+				t.Errorf("seed %d: %v in %d s: objective %g, bound %g, violation %g: the optimum is %g", seed, got.Status,
+					seconds, got.Objective, got.Bound, task.Violation(got.Returns), want.Objective)
+			}
+		}
+	}
+	if kept < 12 {
+		t.Errorf("%d answers keep the limits: want more", kept)
 	}
 }
 
