@@ -101,7 +101,7 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 	switch {
 	case !c.distribution:
 		return d, nil
-	case r.Status != exact.Optimal && !p.keepsRounded(r):
+	case r.Status != exact.Optimal && !stoppedWithPolicy(r):
 		c.say("no distribution is shown: no policy is known that is optimal")
 		return d, nil
 	}

@@ -10,7 +10,6 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -164,11 +163,6 @@ func (p *loaded) notes() report.Note {
 		notes = append(notes, p.roundedNote())
 	}
 	return notes
-}
-
-// keepsRounded reports whether an answer is the best policy with rounded totals, with a wider gap than was asked for.
-func (p *loaded) keepsRounded(r *exact.Result) bool {
-	return p.Rounded() && r.Status == exact.Stopped && r.HasPolicy()
 }
 
 // roundedNote says what an answer with rounded totals is worth.

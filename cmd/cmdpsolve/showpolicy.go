@@ -85,12 +85,16 @@ func (r stepRun) String() string {
 	return fmt.Sprintf("%d–%d", r.first, r.last)
 }
 
+// stoppedWithPolicy reports whether an answer is the best policy that was found in a time, or that is certain with
+// rounded totals: its gap is wider than was asked for.
+func stoppedWithPolicy(r *exact.Result) bool { return r.Status == exact.Stopped && r.HasPolicy() }
+
 // shownPolicy returns the sections that show the policy of an answer.
 func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Result) ([]report.Section, error) {
 	switch {
 	case !o.show:
 		return nil, nil
-	case r.Status != exact.Optimal && r.Status != exact.Unbounded && !p.keepsRounded(r):
+	case r.Status != exact.Optimal && r.Status != exact.Unbounded && !stoppedWithPolicy(r):
 		return []report.Section{report.Note{"No policy is shown: none is known to be what is wanted."}}, nil
 	}
 	shown := &policyShown{loaded: p, components: r.Mixture, draws: r.Policy == nil}

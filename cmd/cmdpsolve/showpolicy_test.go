@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exact"
 )
 
 // TestMergeSteps merges what is alike, over steps that do not count, and nothing else.
@@ -138,4 +142,29 @@ func probabilitiesIn(t *testing.T, file, step, state string) map[string]float64 
 		}
 	}
 	return of
+}
+
+// TestShownWhereStopped: the policy of an answer that stopped is shown, as it is written, and how its returns vary.
+func TestShownWhereStopped(t *testing.T) {
+	p, err := load("frozenlake4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Solve(t.Context(), exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Status = exact.Stopped
+	c := &planCommand{streams: streams{err: io.Discard}, showOptions: showOptions{show: true}, distribution: true}
+	for range 2 {
+		sections, err := c.shownPolicy(t.Context(), p, r)
+		d, wrong := c.distributed(t.Context(), p, r)
+		if err != nil || wrong != nil {
+			t.Fatal(err, wrong)
+		}
+		if _, none := sections[0].(report.Note); none != (r.Policy == nil) || (len(d.Values) == 0) != none {
+			t.Errorf("policy %v: shown %v, distributions %v", r.Policy, sections, d.Values)
+		}
+		r.Policy, r.Mixture, r.Parts = nil, nil, nil
+	}
 }
