@@ -81,7 +81,7 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 	}
 	w := &epochSearch{exploration: newExploration(m, spec.Monitors, spec.Columns), kernel: m.Kernel(0)}
 	w.out = cmdp.Epochs{Base: m, Dim: len(w.columns)}
-	if !w.letters() || !w.begin() || !w.search() || !w.sort() || w.out.Len()*m.States() <= spec.Generate ||
+	if !w.letters() || !w.begin() || !w.search(spec.Bytes) || !w.sort() || w.out.Len()*m.States() <= spec.Generate ||
 		!w.classes() {
 		return nil, nil
 	}
@@ -167,12 +167,13 @@ func (w *epochSearch) begin() bool {
 	return true
 }
 
-// search finds the epoch after each letter in each epoch, and classes.
-func (w *epochSearch) search() bool {
+// search finds the epoch after each letter in each epoch, and classes. It reports false where there are too many.
+func (w *epochSearch) search(bytes int) bool {
+	const epochBytes = 800 // what an epoch of three states was measured to take, numbers of a solver included
 	known, d, n := make(map[string]int32), w.base.Dim(), len(w.monitors)
 	var key []byte
 	for tuple := 0; tuple*n < len(w.tuples); tuple++ {
-		if tuple*w.out.Letters > mostAfter {
+		if tuple*w.out.Letters > mostAfter || tuple >= bytes/epochBytes {
 			return false
 		}
 		key = key[:0]

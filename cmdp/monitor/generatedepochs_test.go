@@ -90,6 +90,11 @@ func TestGeneratedEpochs(t *testing.T) {
 			visited[m.States()-1], visited[m.States()-2] = false, false
 			spec.Monitors = append(spec.Monitors, &monitor.VisitCount{Title: "visits", States: visited})
 		}
+		spec.Bytes = 1
+		if _, err := monitor.New(spec); err == nil {
+			t.Errorf("model %d: a product of one byte", i)
+		}
+		spec.Bytes = 0
 		p := product(t, spec)
 		spec.Generate = 0
 		stored := product(t, spec)
