@@ -49,8 +49,8 @@ func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 	return m
 }
 
-// TestEpochPrices: a direction has a proved bound and a policy that is worth it, also where what policies return cancels
-// out in it, and the same policy whatever was asked before.
+// TestEpochPrices: a direction has a proved bound and a policy that is worth it, also where what policies return
+// cancels out in it, and the same policy whatever was asked before.
 func TestEpochPrices(t *testing.T) {
 	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 11))
 	for i := range 300 {
