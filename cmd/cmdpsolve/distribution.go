@@ -93,6 +93,16 @@ func newSpread(s *query.Spread) spread {
 		tailReport{report.Number(s.Lowest), report.Number(s.Highest)}}
 }
 
+// checkEnds returns an error if one of the expected returns of a policy is infinite, or none: its episodes do not end.
+func checkEnds(names []string, expected []float64) error {
+	for i, x := range expected {
+		if math.IsInf(x, 0) || math.IsNaN(x) {
+			return fmt.Errorf("under this policy the total %s does not end, and neither does an episode", names[i])
+		}
+	}
+	return nil
+}
+
 // episodesOfPlans is the number of episodes played for a return of a plan whose distribution cannot be computed.
 const episodesOfPlans = 10_000
 
@@ -105,8 +115,12 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 		c.say("no distribution is shown: no policy is known that is optimal")
 		return d, nil
 	}
-	d, err = distributionsOf(ctx, query.NewSimulation(p.Query, query.Draws(r.Policy, r.Mixture), 1, 1000),
-		p.Returns, episodesOfPlans)
+	sim := query.NewSimulation(p.Query, query.Draws(r.Policy, r.Mixture), 1, 1000)
+	if err := checkEnds(p.Returns, r.Returns); err != nil && sim.Ends() {
+		c.say("no distribution is shown: %v", err)
+		return d, nil
+	}
+	d, err = distributionsOf(ctx, sim, p.Returns, episodesOfPlans)
 	if err == nil && c.sweep.plot != "" {
 		err = distributionFigure(p.title(), d).Save(c.sweep.plot)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -203,11 +202,8 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	}
 	sim := query.NewSimulation(plan.of.Query, query.Draws(plan.policy, plan.mixture), q.Seed, 1000)
 	if sim.Ends() && e.Model.Discount() == 1 {
-		for i, x := range plan.returns {
-			if math.IsInf(x, 0) || math.IsNaN(x) {
-				return nil, fmt.Errorf("under this policy the total %s does not end, and neither does an episode",
-					plan.of.Returns[i])
-			}
+		if err := checkEnds(plan.of.Returns, plan.returns); err != nil {
+			return nil, err
 		}
 	}
 	a := &episodesAnswer{Returns: make([]variedReturn, len(e.about.Returns))}

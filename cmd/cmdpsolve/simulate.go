@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"math"
-	"slices"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -172,10 +170,8 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 		}
 		defer program.Close()
 		sim.Environment, sim.Steps = program, p.steps()
-	} else if i := slices.IndexFunc(expected, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }); i >=
-		0 {
-		return nil, usage("--policy %s: under this policy the total %s does not end, and neither does an episode",
-			c.policy, p.Returns[i])
+	} else if err := checkEnds(p.Returns, expected); err != nil {
+		return nil, usage("--policy %s: %w", c.policy, err)
 	}
 	for range c.episodes {
 		if err := sim.Play(ctx); err != nil {
