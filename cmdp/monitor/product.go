@@ -190,7 +190,10 @@ func (p *ProductModel) declared(s int) int {
 
 // Restricted reports whether the model leaves out choices of the base, after which what is enforced may be broken.
 func (p *ProductModel) Restricted() bool {
-	return p != nil && (p.actions != nil || p.inner.Restricted())
+	if p == nil || p.generated == nil {
+		return p != nil && (p.actions != nil || p.inner.Restricted())
+	}
+	return p.generated.tally.AtLeast != nil || p.generated.tally.AtMost != nil
 }
 
 // Base returns the model without memory.

@@ -188,9 +188,11 @@ func (f *FilePolicy) notOffered(h int, r namedRow, named bool, why string) {
 		of, at = f.of.of.Process(), f.of.Declared(s)
 		first, end = of.span(h, at)
 	}
-	offers := make([]string, end-first)
-	for a := range offers {
-		offers[a] = of.ActionName(h, at, a)
+	var offers []string
+	for a := range end - first {
+		if of.offers(h, at, a) {
+			offers = append(offers, of.ActionName(h, at, a))
+		}
 	}
 	want := ": it rests"
 	if len(offers) > 0 {

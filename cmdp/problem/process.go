@@ -141,11 +141,26 @@ func (x *Process) ActionName(h, s, a int) string {
 func (x *Process) find(h, s int, action string) int {
 	first, end := x.span(h, s)
 	for a := range end - first {
-		if x.ActionName(h, s, a) == action {
+		if x.ActionName(h, s, a) == action && x.offers(h, s, a) {
 			return a
 		}
 	}
 	return -1
+}
+
+// offers reports whether action a of state s is offered at step h. Rows that are generated keep the numbers of choices
+// that are taken away, which have no successors, and have no rows of pairs that do not come up then.
+func (x *Process) offers(h, s, a int) bool {
+	if x.Model == nil {
+		return true
+	}
+	rows := x.Model.Rows(h)
+	first, end := rows.Choices(s)
+	if first == end {
+		return true
+	}
+	next, _ := rows.Row(first + a)
+	return len(next) > 0
 }
 
 // IntervalsAt says where the intervals of action a of state s at the first step stand, as in "line 3" or "line 3 of
