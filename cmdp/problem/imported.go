@@ -32,7 +32,8 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 		n = transitions.get("file")
 	}
 	if len(h.options.Constants) > 0 && (n == nil || n.kind != scalarNode || !formats.IsLanguage(n.text)) {
-		h.bad(nil, nil, "values of constants are given, and the transitions are no model in a language, which alone has them")
+		h.bad(nil, nil, "%s cannot be set: the transitions are no model in a language, which alone has such constants",
+			shorten(strings.Join(slices.Sorted(maps.Keys(h.options.Constants)), ", ")))
 	}
 	if n == nil || n.kind != scalarNode || !formats.Known(n.text) {
 		return
