@@ -193,17 +193,38 @@ func (c *conflictSearch) findVerdict(limits []int) (Verdict, error) {
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err = s.phase1()
+		verdict, err = s.solve()
 		if err == nil && verdict == Optimal {
 			err = s.checkRaysReached()
 		}
 		return err
 	})
-	var found *NoTotalError
-	if errors.As(err, &found) && found.Wanted { // what grows may keep its limit
-		return Undecided, nil
+	if grows(err) {
+		r, err := c.besideGrowth(task)
+		if err != nil {
+			return Undecided, err
+		}
+		return r.Status, nil
 	}
 	return verdict, err
+}
+
+// grows reports whether a task was refused since a total grows without end on the side that its limits allow.
+func grows(err error) bool {
+	var found *NoTotalError
+	return errors.As(err, &found) && found.Wanted
+}
+
+// besideGrowth answers a task in which a total grows without end where that is allowed. Where it is refused again
+// nothing is decided: what grows may keep its limit.
+func (c *conflictSearch) besideGrowth(task cmdp.Task) (*Result, error) {
+	opts := c.opts
+	opts.NoNearest = true
+	r, err := c.Solve(c.ctx, task, opts)
+	if errors.Is(err, ErrNoTotal) {
+		return &Result{Status: Undecided}, nil
+	}
+	return r, err
 }
 
 // relax returns how far limit k alone has to give.
@@ -229,12 +250,9 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err := s.phase1()
+		verdict, err := s.solve()
 		if verdict == Infeasible {
 			give = math.Inf(1)
-		}
-		if err == nil && verdict == Optimal {
-			verdict, err = s.phase2()
 		}
 		if err == nil && verdict == Optimal {
 			give = max(0, s.incumbent.cost-base)
@@ -242,7 +260,19 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		}
 		return err
 	})
-	return give, err
+	if !grows(err) {
+		return give, err
+	}
+	r, err := c.besideGrowth(task)
+	switch {
+	case err != nil:
+		return give, err
+	case r.Status == Infeasible:
+		give = math.Inf(1)
+	case r.Status == Optimal:
+		give = max(0, r.Objective-base)
+	}
+	return give, nil
 }
 
 // excess returns the cost that measures how far returns miss limit k, less base.
