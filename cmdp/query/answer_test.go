@@ -103,7 +103,7 @@ var drawTimes = []string{"horizon: 3", "discount: 0.75", "discount: 1", "criteri
 func drawPolicy(rng *rand.Rand, q *Query) *exact.Policy {
 	rules := make([]markov.Rule, max(1, q.Model.Horizon()))
 	for h := range rules {
-		rules[h].Actions = markov.NewActions(q.Model.States(), 2)
+		rules[h].Actions = markov.NewActions(q.Model.States(), 3)
 		for s := range q.Model.States() {
 			if first, end := q.Model.Rows(h).Choices(s); first < end {
 				rules[h].Actions.Set(s, rng.IntN(end-first))
@@ -121,6 +121,9 @@ func TestVisitsByDefinition(t *testing.T) {
 		time := drawTimes[trial%4]
 		rows := strings.Replace(drawRows(rng, trial%4 == 2), "start: {a: 0.5, b: 0.25, c: 0.25}",
 			[]string{"start: a", "start: {a: 0.75, b: 0.25}"}[trial/4%2], 1)
+		if trial%8 == 4 { // steps offer different choices
+			rows += "  - {state: a, action: 2, step: 2, next: {b: 1}}\n"
+		}
 		q := parsed(t, "format: cmdp/1\n"+time+"\nreturns: [gain, cost]\n"+rows)
 		policy, m := drawPolicy(rng, q), q.Model
 		got, err := q.Visits(t.Context(), policy)
@@ -143,7 +146,7 @@ func TestVisitsByDefinition(t *testing.T) {
 				}
 				probs := make([]float64, end-first)
 				policy.Distribution(probs, h, s)
-				to, prob := rows.Row(first + int(probs[len(probs)-1]))
+				to, prob := rows.Row(first + slices.Index(probs, 1))
 				for i, n := range to {
 					next[n] += mass * prob[i]
 				}
@@ -173,16 +176,22 @@ func TestVisitsByDefinition(t *testing.T) {
 
 // TestLimitsOnMeans: a limit is on long-run means where the returns that it bounds are.
 func TestLimitsOnMeans(t *testing.T) {
-	rng := rand.New(rand.NewPCG(23, 75))
-	for _, limited := range []string{"gain", "cost"} {
-		for n, time := range append(drawTimes, "discount: 1") {
+	rng := rand.New(rand.NewPCG(23, 79))
+	for _, limited := range []string{"gain", "cost", "both"} {
+		for n, time := range append(drawTimes, "discount: 1", "discount: 1") {
 			returns := "returns: [gain, cost]\n"
 			if n == 4 {
 				returns = "returns: {gain: {}, cost: {criterion: average}}\n"
 			}
-			q := parsed(t, "format: cmdp/1\n"+time+"\n"+returns+"constraints: [{return: "+limited+", at_most: 0.5}]\n"+
-				drawRows(rng, n == 2 || n == 4))
-			if got, want := q.LimitsMeans(), n == 3 || n == 4 && limited == "cost"; got != want {
+			if n == 5 {
+				returns = "returns: {cost: {criterion: average}, gain: {}}\n"
+			}
+			limit := "constraints: [{return: " + limited + ", at_most: 0.5}]\n"
+			if limited == "both" {
+				limit = "target: {halfspace: {normal: [1, 1], offset: 1.1}}\n"
+			}
+			q := parsed(t, "format: cmdp/1\n"+time+"\n"+returns+limit+drawRows(rng, n == 2 || n >= 4))
+			if got, want := q.LimitsMeans(), n == 3 || n >= 4 && limited == "cost"; got != want {
 				t.Errorf("%s, %slimits means: %v", time, returns, got)
 			}
 			for _, broken := range []bool{true, false} {

@@ -639,6 +639,10 @@ func checkStandings(t *testing.T, plays []map[float64]float64, said string, q *Q
 		if math.Abs(s.Slack-slack/unit) > 1e-7 {
 			t.Errorf("%s: slack of %s is %g: want %g", said, l.Name, s.Slack, slack/unit)
 		}
+		at, same := l.Slacks(r.Returns[l.Coordinate()], r.Returns[l.Coordinate()])
+		if math.Abs(at-s.Slack) > 1e-9 || same != at {
+			t.Errorf("%s: slacks of %s at what it is are %g and %g: want %g", said, l.Name, at, same, s.Slack)
+		}
 		least1, most1 := l.Slacks(-1, 2)
 		if math.Abs(most1-least1-3/unit) > 1e-9 || least1 > most1 {
 			t.Errorf("%s: slacks of %s between %g and %g", said, l.Name, least1, most1)

@@ -131,14 +131,28 @@ func TestConflictAtNoThreshold(t *testing.T) {
 // TestNeededInConflicts: what a limit or a target is said to have to give is enough beside all the others, and less
 // is not. Where nothing is said nothing is enough.
 func TestNeededInConflicts(t *testing.T) {
-	given, never, targets := 0, 0, 0
+	given, never, targets, ofTargets := 0, 0, 0, 0
 	for trial := range 80 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 43))
 		p := drawWorst(t, rng)
 		p.Constraints = p.Constraints[1+rng.IntN(2):]
-		if trial%3 == 0 {
+		if trial%4 == 0 {
 			p.Target = &problem.Set{Ball: &problem.Ball{Center: []float64{float64(rng.IntN(8)), float64(rng.IntN(8))},
 				Radius: 0.5}}
+		}
+		var sides []*problem.Halfspace
+		if trial%2 == 1 { // of two returns, and with a ball one limit as a whole
+			p.Target = &problem.Set{}
+			for range 2 {
+				normal := []float64{float64(1 - 2*rng.IntN(2)), float64(2 - 4*rng.IntN(2))}
+				sides = append(sides, &problem.Halfspace{Normal: problem.Coefficients{List: normal},
+					Offset: normal[0]*6*rng.Float64() + normal[1]*6*rng.Float64()})
+				p.Target.Intersection = append(p.Target.Intersection, &problem.Set{Halfspace: sides[len(sides)-1]})
+			}
+			if trial%4 == 1 {
+				p.Target.Intersection = append(p.Target.Intersection,
+					&problem.Set{Ball: &problem.Ball{Center: []float64{float64(rng.IntN(6)), 3}, Radius: 1}})
+			}
 		}
 		q, err := New(t.Context(), p, CompileOptions{})
 		if err != nil {
@@ -151,12 +165,19 @@ func TestNeededInConflicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all := make([]int, len(p.Constraints))
+		for i := range all {
+			all[i] = i
+		}
+		if len(found) == 0 && impossible(t, p, all) {
+			t.Errorf("trial %d: no conflict of %v and %v", trial, q.Limits, p.Target)
+		}
 		if len(found) > 0 {
-			all, err := anyThresholds{q, t.Context()}.conflict()
+			more, err := anyThresholds{q, t.Context()}.conflict()
 			if err != nil {
 				t.Fatal(err)
 			}
-			found = append(found, all...)
+			found = append(found, more...)
 		}
 		for _, c := range found {
 			said := func(what string) {
@@ -172,14 +193,16 @@ func TestNeededInConflicts(t *testing.T) {
 				of.Constraints = slices.Clone(p.Constraints)
 				if c.Limit == nil {
 					of.Target = &problem.Set{Inflate: &problem.Inflate{Set: p.Target, Radius: c.Give + more}}
+				} else if c.Limit.Scope == OfTarget {
+					ofTargets++
+					i := slices.IndexFunc(sides, func(h *problem.Halfspace) bool { return h.Offset == c.Limit.Bound })
+					of.Target = &problem.Set{Intersection: slices.Clone(p.Target.Intersection)}
+					of.Target.Intersection[i] = &problem.Set{Halfspace: &problem.Halfspace{Normal: sides[i].Normal,
+						Offset: c.Needed + more}}
 				} else if l := &of.Constraints[c.Limit.Constraint]; c.Limit.AtLeast {
 					l.AtLeast = new(c.Needed - more)
 				} else {
 					l.AtMost = new(c.Needed + more)
-				}
-				all := make([]int, len(p.Constraints))
-				for i := range all {
-					all[i] = i
 				}
 				return !impossible(t, &of, all)
 			}
@@ -206,10 +229,11 @@ func TestNeededInConflicts(t *testing.T) {
 			}
 		}
 	}
-	if given < 20 || never < 3 || targets < 3 {
-		t.Errorf("%d have to give, %d of them targets, %d without end: want more", given, targets, never)
+	if given < 20 || never < 3 || targets < 3 || ofTargets < 6 {
+		t.Errorf("%d have to give, %d of them targets and %d sides of these, %d without end: want more", given, targets,
+			ofTargets, never)
 	}
-	t.Log(given, never, targets)
+	t.Log(given, never, targets, ofTargets)
 }
 
 // TestFewest draws sets that clash, with all that hold them, and in some trials sets of which nothing is known. What

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,6 +68,41 @@ func TestLoopsInPolicyFiles(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestDrawnLoops: a policy that remembers of several sets of choices whether it took one is read as it was written.
+func TestDrawnLoops(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 80))
+	for trial := range 40 {
+		q := parsed(t, "format: cmdp/1\ndiscount: 1\nreturns: [gain, cost]\n"+drawRows(rng, true))
+		sets := make([][]bool, 1+rng.IntN(3))
+		for i := range sets {
+			sets[i] = make([]bool, q.Model.Choices())
+			sets[i][rng.IntN(len(sets[i]))] = true
+			sets[i][rng.IntN(len(sets[i]))] = true
+		}
+		of, err := q.withLoops(sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := drawPolicy(rng, of)
+		want, _, err := NewSimulation(of, []Drawn{{1, policy}}, 1, 1).Expected(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "policy.csv")
+		if err := problem.WritePolicy(path, of.Process, of.PlanRows(policy, nil)); err != nil {
+			t.Fatal(err)
+		}
+		read, policies, err := q.ReadPolicy(t.Context(), path)
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		got, _, err := NewSimulation(read, policies, 1, 1).Expected(t.Context())
+		if err != nil || math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1]) > 1e-9 {
+			t.Errorf("trial %d: %v, error %v: want %v", trial, got, err, want)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestRoundedTotalsClaimNoMore: with totals rounded, bound, status and gap hold for the exact problem, which is small
@@ -324,5 +326,55 @@ func TestRoundedAnswersHold(t *testing.T) {
 	}
 	if kept < 20 {
 		t.Errorf("%d plans: want more", kept)
+	}
+}
+
+// TestCurvedTotalsAtTheirWorst: of returns that are known up to two bounds, the greatest cost at any choice of one of
+// them for each is what is said of a curved goal, and a target is kept where all choices lie in it.
+func TestCurvedTotalsAtTheirWorst(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 34))
+	open := 0
+	for trial := range 60 {
+		p := mustParse(t, regexp.MustCompile("(?m)^constraints.*$").ReplaceAllString(drawRounded(rng), ""))
+		center := []float64{3 * rng.Float64(), 3 * rng.Float64(), rng.Float64(), 3 * rng.Float64(), rng.Float64()}
+		p.Goal = problem.Goal{Cost: &problem.Cost{Norm: &problem.Norm{P: 1, Center: center}}}
+		p.Target = &problem.Set{Ball: &problem.Ball{Center: center, Radius: 2.5}}
+		q, err := New(t.Context(), p, CompileOptions{Resolution: 0.3})
+		if err != nil {
+			continue // a ball that nothing comes to
+		}
+		r := &exact.Result{Status: exact.Optimal, Policy: exact.NewPolicy(nil)}
+		for i, least := range q.Task.Box.Lower() {
+			r.Returns = append(r.Returns, least+rng.Float64()*(q.Task.Box.Upper()[i]-least))
+		}
+		choices := [][]float64{r.Returns}
+		for i, name := range p.Returns {
+			j := max(slices.Index(q.Returns, name+lowerBound), slices.Index(q.Returns, name+upperBound))
+			for _, v := range slices.Clone(choices) {
+				if other := slices.Clone(v); j >= 0 {
+					other[i] = r.Returns[j]
+					choices = append(choices, other)
+				}
+			}
+		}
+		r.Objective = q.Task.Cost.Value(r.Returns)
+		cost, want := math.Inf(-1), exact.Optimal
+		for _, v := range choices {
+			cost = max(cost, q.Task.Cost.Value(v))
+			if floats.Distance(v[:5], center, 2) > 2.5 {
+				want = exact.Undecided
+			}
+		}
+		if want == exact.Undecided {
+			open++
+		}
+		got := certification{Query: q}.atWorst(r)
+		if got.Objective != cost || got.Status != want || len(choices) < 4 {
+			t.Errorf("trial %d: %v with %g of %d choices: want %v with %g", trial, got.Status, got.Objective,
+				len(choices), want, cost)
+		}
+	}
+	if open < 10 {
+		t.Errorf("%d targets are missed at the worst", open)
 	}
 }

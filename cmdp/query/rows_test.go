@@ -117,7 +117,12 @@ func TestNamesKeepTheirPlaces(t *testing.T) {
 			if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 				t.Fatal(err)
 			}
+			names := make(map[string]bool)
 			for _, l := range q.Limits {
+				if names[l.Name] {
+					t.Errorf("trial %d: two limits are called %s", trial, l.Name)
+				}
+				names[l.Name] = true
 				_, after, numbered := strings.Cut(l.Name, " (constraints[")
 				place, _ := strconv.Atoi(strings.TrimSuffix(after, "])"))
 				text := fmt.Sprintf("{return: %s, %s: %g}", l.Return, l.Kind(), l.Bound)
