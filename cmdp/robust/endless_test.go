@@ -549,6 +549,9 @@ func TestDefinedWhereCornersAre(t *testing.T) {
 		if err != nil && !errors.As(err, &no) || (err == nil) != finite {
 			t.Errorf("case %d: %v: finite in every corner: %v", i, err, finite)
 		}
+		if _, err := set.EvaluateDrawn(t.Context(), []robust.Drawn{{Policy: policy}}); err != nil {
+			t.Errorf("case %d: a policy with weight 0: %v", i, err)
+		}
 		count[finite]++
 	}
 	if count[true] < 10 || count[false] < 10 {

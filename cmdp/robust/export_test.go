@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"context"
 	"errors"
 	"math/big"
 	"slices"
@@ -88,4 +89,11 @@ func addDot(sum *big.Rat, x, y []float64) {
 	for i, a := range x {
 		sum.Add(sum, new(big.Rat).Mul(rational(a), rational(y[i])))
 	}
+}
+
+// Visits returns, for each step, the probability of each state under a policy and nature's answer in each direction,
+// those of a state side by side. It is for a horizon.
+func (s *Set) Visits(ctx context.Context, policy cmdp.Policy, dirs [][]float64) ([][]float64, error) {
+	f := &finite{s}
+	return f.visits(ctx, policy, s.newBackup(dirs))
 }

@@ -1,9 +1,11 @@
 package robust_test
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -281,4 +283,389 @@ func exactPolicy(rng *rand.Rand, m *cmdp.Model) *exact.Policy {
 		}
 	}
 	return exact.NewPolicy(rules)
+}
+
+// TestVisitsMakeUpReturns: under nature's answer in a direction, what choices return in it, each as often as it is
+// taken, is the greatest return.
+func TestVisitsMakeUpReturns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 1))
+	dirs := [][]float64{{1, 0}, {-1, 0.5}, {0, 1}}
+	for i := range 30 {
+		c := newCase(t, rng, finiteShapes[i%3], false)
+		policy := randomPolicy(t, rng, c.model, c.model.Horizon())
+		visits, err := c.set.Visits(t.Context(), policy, dirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, dir := range dirs {
+			sum := 0.0
+			for h, x := range visits {
+				rows := c.model.Rows(h)
+				for s := range c.model.States() {
+					first, end := rows.Choices(s)
+					probs := make([]float64, end-first)
+					if end > first {
+						policy.Distribution(probs, h, s)
+					}
+					for a, p := range probs {
+						sum += x[s*len(dirs)+j] * p * floats.Dot(dir, rows.Returns(first+a))
+					}
+				}
+			}
+			if want := c.worst(policy, dir); math.Abs(sum-want) > 1e-12 {
+				t.Errorf("case %d: visits make up %g in direction %v: want %g", i, sum, dir, want)
+			}
+		}
+	}
+}
+
+// TestUnitsDoNotMatter: with a return in another unit the search goes the same way, and finds the same plan, bounds and
+// prices in that unit.
+func TestUnitsDoNotMatter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 1))
+	for i := range 40 {
+		unit := []float64{1 << 20, 1.0 / (1 << 20)}[i%2]
+		var c *randomCase
+		if i%4 < 2 {
+			c = newCase(t, rng, finiteShapes[i/4%len(finiteShapes)], false)
+		} else {
+			c = endlessCase(t, rng, 0.9, false, false)
+		}
+		policy := randomPolicy(t, rng, c.model, max(1, c.model.Horizon()))
+		b, err := c.set.Evaluate(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := b.Greatest[1] + 0.1*rng.NormFloat64()
+		other := c.changed(t, func(k *cmdp.Kernel) {
+			for _, of := range []*[]float64{&k.Returns, &k.Outcomes} {
+				*of = slices.Clone(*of)
+				for at := 1; at < len(*of); at += 2 {
+					(*of)[at] *= unit
+				}
+			}
+		})
+		c.wanted(t, limit, []float64{-1e3, -1e3}, []float64{1e3, 1e3})
+		other.wanted(t, limit*unit, []float64{-1e3, -1e3 * unit}, []float64{1e3, 1e3 * unit})
+		restore := func() {}
+		if i%8 < 4 {
+			restore = noModels()
+		}
+		r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := robust.Solve(t.Context(), other.set, other.task, robust.SolveOptions{})
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of.Status != r.Status || len(of.Limits) != len(r.Limits) {
+			t.Errorf("case %d: %v in units of %g: want %v", i, of.Status, unit, r.Status)
+			continue
+		}
+		same := func(what string, x, y float64) {
+			if math.Abs(x-y) > 1e-9*math.Max(1, math.Abs(x)) {
+				t.Errorf("case %d: %s in units of %g: %g: want %g", i, what, unit, y, x)
+			}
+		}
+		if r.Policy == nil && r.Mixture == nil {
+			continue
+		}
+		same("objective", r.Objective, of.Objective)
+		same("violation", r.Violation, of.Violation/unit)
+		same("tolerance", r.Tolerance, of.Tolerance/unit)
+		if !math.IsInf(r.Bound, -1) {
+			same("bound", r.Bound, of.Bound)
+		}
+		for k, l := range of.Limits {
+			same("greatest", r.Limits[k].Greatest, l.Greatest/unit)
+			same("price", r.Limits[k].Price, l.Price*unit)
+			same("price of a bound", r.Limits[k].BoundPrice, l.BoundPrice*unit)
+		}
+	}
+}
+
+// TestImpossibleSuccessors: with successors that never come up in any model, of which nature would keep the process in
+// one for ever, bounds of returns are the same.
+func TestImpossibleSuccessors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 1))
+	for i := range 40 {
+		x := criteria[i%len(criteria)]
+		c := endlessCase(t, rng, x.discount, x.average, false)
+		k := cmdp.NewKernel()
+		var lower, upper [][]float64
+		rows := c.model.Rows(0)
+		trap := int32(c.model.States())
+		for s := range c.model.States() {
+			first, end := rows.Choices(s)
+			for choice := first; choice < end; choice++ {
+				next, prob := rows.Row(choice)
+				k.Append(append(slices.Clone(next), trap), append(slices.Clone(prob), 0), rows.Returns(choice))
+				least, most := c.iv.Row(0, choice)
+				if least != nil {
+					least, most = append(slices.Clone(least), 0), append(slices.Clone(most), 0)
+				}
+				lower, upper = append(lower, least), append(upper, most)
+			}
+			k.EndState()
+		}
+		k.Append([]int32{trap}, []float64{1}, []float64{1, 1})
+		k.EndState()
+		lower, upper = append(lower, nil), append(upper, nil)
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: x.discount, Average: x.average, Dim: 2,
+			Start: c.model.StartStates(), Kernels: []cmdp.Kernel{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		actions := make([]int32, trap+1)
+		for s := range c.model.States() {
+			if first, end := rows.Choices(s); first < end {
+				actions[s] = int32(rng.IntN(end - first))
+			}
+		}
+		want, err := c.set.Evaluate(t.Context(), cmdp.Deterministic{actions[:trap]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := set.Evaluate(t.Context(), cmdp.Deterministic{actions})
+		if err != nil || floats.Distance(got.Least, want.Least, 1) > 1e-6 ||
+			floats.Distance(got.Greatest, want.Greatest, 1) > 1e-6 {
+			t.Errorf("case %d, %s: %v, error %v: want %v", i, x.name, got, err, want)
+		}
+	}
+}
+
+// TestWorstEverywhere: without a horizon nature answers every choice of a policy's states, whether it is taken or not,
+// with the probabilities that are worst for what the policy returns afterwards.
+func TestWorstEverywhere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(30, 1))
+	others := 0
+	for i := range 40 {
+		x := criteria[i%3]
+		c := endlessCase(t, rng, x.discount, false, i%2 == 0)
+		table := make([]int32, c.model.States())
+		for s := range table {
+			if first, end := c.model.Rows(0).Choices(s); first < end {
+				table[s] = int32(rng.IntN(end - first))
+			}
+		}
+		rule := markov.Rule{Actions: markov.NewActions(len(table), 2)}
+		for s, a := range table {
+			rule.Actions.Set(s, int(a))
+		}
+		policy, dir := exact.NewPolicy([]markov.Rule{rule}), []float64{1, -0.5}
+		answer, _, err := c.set.Worst(t.Context(), []exact.WeightedPolicy{{Weight: 1, Policy: policy}}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := answer.Model()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.checkMember(t, i, m)
+		v, size := make([]float64, len(table)), 1.0
+		for s := range v {
+			one, err := cmdp.NewModel(cmdp.ModelSpec{Discount: x.discount, Dim: 2, Kernels: []cmdp.Kernel{*m.Kernel(0)},
+				Start: []cmdp.StartState{{State: s, Probability: 1}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v[s] = floats.Dot(dir, returnsOf(t, one, policy))
+			size = math.Max(size, math.Abs(v[s]))
+		}
+		rows := m.Rows(0)
+		for s, a := range table {
+			first, end := rows.Choices(s)
+			for choice := first; choice < end; choice++ {
+				lower, upper := c.iv.Row(0, choice)
+				if lower == nil {
+					continue
+				}
+				next, prob := rows.Row(choice)
+				values := make([]float64, len(next))
+				for e, to := range next {
+					values[e] = x.discount*v[to] + floats.Dot(dir, rows.Outcome(choice, e))
+				}
+				if got, want := floats.Dot(prob, values), best(lower, upper, values); math.Abs(got-want) > 1e-9*size {
+					t.Errorf("case %d, %s: choice %d of state %d, taken %v: %g: want %g", i, x.name, choice-first, s,
+						choice-first == int(a), got, want)
+				}
+				if choice-first != int(a) {
+					others++
+				}
+			}
+		}
+	}
+	if others < 20 {
+		t.Errorf("%d choices that are not taken", others)
+	}
+}
+
+// TestOneFixedModel: where choices are the same at even and odd visits, or at all steps, and one fixed model is the
+// true one, worst models are such models. A model that is not one proves nothing.
+func TestOneFixedModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 2))
+	refused := 0
+	for i := range 60 {
+		var c *randomCase
+		if i%3 == 0 {
+			c = newCase(t, rng, finiteShapes[i/3%len(finiteShapes)], false)
+		} else {
+			c = endlessCase(t, rng, []float64{0.9, 1}[i%3-1], false, i%2 == 0)
+		}
+		c, same := c.doubled(t)
+		fixed, err := robust.New(robust.Spec{Model: c.model, Intervals: c.iv, Fixed: true, Same: same})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := fixed.Evaluate(t.Context(), randomPolicy(t, rng, c.model, max(1, c.model.Horizon())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.wanted(t, b.Greatest[1]+0.1*rng.NormFloat64(), []float64{-1e3, -1e3}, []float64{1e3, 1e3})
+		r, err := robust.Solve(t.Context(), fixed, c.task, robust.SolveOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := robust.Verify(t.Context(), fixed, c.task, r); err != nil {
+			t.Errorf("case %d: %v", i, err)
+		}
+		if len(r.Plan()) > 0 {
+			answer, _, err := fixed.Worst(t.Context(), r.Plan(), []float64{1, -0.5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m, err := answer.Model(); err != nil || !c.fixedModel(m, same) {
+				t.Errorf("case %d: the worst model is not the same at all visits, error %v", i, err)
+			}
+		}
+		anew, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if anew.Model == nil {
+			continue
+		}
+		m, err := anew.Model.Model()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.fixedModel(m, same) {
+			continue
+		}
+		refused++
+		if err := robust.Verify(t.Context(), fixed, c.task, anew); !errors.Is(err, robust.ErrNotProved) {
+			t.Errorf("case %d: a model that changes between visits: error %v", i, err)
+		}
+	}
+	if refused < 10 {
+		t.Errorf("%d models change between visits: want more", refused)
+	}
+}
+
+// doubled returns a set whose states remember whether the number of steps so far is even, with twice the returns at odd
+// steps, and numbers of choices whose probabilities are the same.
+func (c *randomCase) doubled(t *testing.T) (of *randomCase, same func(h, choice int) int) {
+	t.Helper()
+	m := c.model
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Dim: m.Dim(), Start: m.StartStates()}
+	if m.Horizon() > 0 {
+		spec.Discount = 0
+	}
+	for h := range m.Kernels() {
+		rows, k := m.Rows(h), cmdp.NewKernel()
+		for odd := range 2 {
+			for s := range m.States() {
+				first, end := rows.Choices(s)
+				for choice := first; choice < end; choice++ {
+					next, prob := rows.Row(choice)
+					to, outcomes := slices.Clone(next), []float64(nil)
+					for e := range to {
+						to[e] += int32((1 - odd) * m.States())
+						outcomes = append(outcomes, rows.Outcome(choice, e)...)
+					}
+					floats.Scale(1+float64(odd), outcomes)
+					returns := slices.Clone(rows.Returns(choice))
+					floats.Scale(1+float64(odd), returns)
+					if !rows.Random() {
+						outcomes = nil
+					}
+					k.AppendRandom(to, prob, returns, outcomes)
+				}
+				k.EndState()
+			}
+		}
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	double, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(h, choice int) (int, int) { return h, choice % m.Kernel(h).Choices() }
+	iv, err := cmdp.NewIntervals(double,
+		func(h, choice int) ([]float64, []float64) { return c.iv.Row(number(h, choice)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: double, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &randomCase{model: double, iv: iv, set: set}, func(h, choice int) int {
+		h, choice = number(h, choice)
+		return 1000*h + choice
+	}
+}
+
+// fixedModel reports whether choices of the same number have the same probabilities in a model.
+func (c *randomCase) fixedModel(m *cmdp.Model, same func(h, choice int) int) bool {
+	known := make(map[int][]float64)
+	for h := range m.Kernels() {
+		for choice := range m.Kernel(h).Choices() {
+			_, prob := m.Rows(h).Row(choice)
+			number := same(min(h, c.model.Kernels()-1), choice)
+			if known[number] != nil && !slices.Equal(known[number], prob) {
+				return false
+			}
+			known[number] = prob
+		}
+	}
+	return true
+}
+
+// changed returns a set whose kernels are changed.
+func (c *randomCase) changed(t *testing.T, edit func(k *cmdp.Kernel)) *randomCase {
+	t.Helper()
+	m := c.model
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Dim: m.Dim(), Start: m.StartStates()}
+	if m.Horizon() > 0 {
+		spec.Discount = 0
+	}
+	for h := range m.Kernels() {
+		k := *m.Kernel(h)
+		edit(&k)
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	of, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.NewIntervals(of, c.iv.Row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: of, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &randomCase{model: of, iv: iv, set: set}
 }

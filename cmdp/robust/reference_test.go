@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/robust"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
@@ -421,6 +422,13 @@ func (c *randomCase) checkVerdict(t *testing.T, i int, r *robust.Result) {
 		t.Errorf("case %d: %v with a gap of %g", i, r.Status, r.Gap)
 	}
 	c.checkMissed(t, i, r)
+	v := make([]float64, c.model.Dim())
+	for _, part := range r.Plan() {
+		floats.AddScaled(v, part.Weight, returnsOf(t, c.model, part.Policy))
+	}
+	if floats.Distance(v, r.Returns, math.Inf(1)) > 1e-7*math.Max(1, floats.Norm(v, 2)) {
+		t.Errorf("case %d: returns %v in the nominal model: want %v", i, r.Returns, v)
+	}
 	size := 1.0
 	for _, l := range r.Limits {
 		size = math.Max(size, math.Max(math.Abs(l.Offset), math.Abs(l.Greatest)))
@@ -431,6 +439,21 @@ func (c *randomCase) checkVerdict(t *testing.T, i int, r *robust.Result) {
 	if r.Violation > r.Tolerance {
 		t.Errorf("case %d: %v, and the limits are missed by %g", i, r.Status, r.Violation)
 	}
+}
+
+// returnsOf returns the expected returns of a policy in a model.
+func returnsOf(t *testing.T, m *cmdp.Model, policy cmdp.Policy) []float64 {
+	t.Helper()
+	v := make([]float64, m.Dim())
+	if m.Horizon() > 0 {
+		cmdp.NewEvaluator(m).Returns(v, policy)
+		return v
+	}
+	e, err := exact.Evaluate(t.Context(), m, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Returns
 }
 
 // checkMissed compares the violation with the limits.

@@ -62,13 +62,24 @@ func Verify(ctx context.Context, set *Set, task cmdp.Task, r *Result) error {
 	return set.verifyDual(ctx, task, r)
 }
 
-// contains returns an error unless a model is one of the set.
+// contains returns an error unless a model is one of the set, with Fixed one whose choices of the same number have the
+// same probabilities at all visits.
 func (s *Set) contains(a *Answer) error {
+	fixed := make(map[int][]float64)
 	for h := range a.prob {
 		for c := range s.choices(s.kernel(h)) {
 			lower, upper := s.bounds(s.kernel(h), c)
 			_, prob := s.kernels[s.kernel(h)].Row(c)
-			for i, p := range a.row(h, c) {
+			row := a.row(h, c)
+			if s.spec.Fixed {
+				g := s.group(s.kernel(h), c)
+				if fixed[g] != nil && !slices.Equal(fixed[g], row) {
+					return fmt.Errorf("robust: step %d, choice %d: the model is not the same at all visits: %w", h+1, c,
+						ErrNotProved)
+				}
+				fixed[g] = row
+			}
+			for i, p := range row {
 				if lower == nil && p != prob[i] || lower != nil && !(p >= lower[i] && p <= upper[i]) {
 					return fmt.Errorf("robust: step %d, choice %d: the probability %g is not one of the set: %w",
 						h+1, c, p, ErrNotProved)
@@ -106,8 +117,12 @@ func (s *Set) verifyPlan(ctx context.Context, task cmdp.Task, r *Result) error {
 		dirs = append(dirs, l.Normal)
 		most = append(most, math.Min(l.Greatest, l.Offset+r.Tolerance))
 	}
-	sums := make([]float64, len(dirs))
+	sums, weights := make([]float64, len(dirs)), 0.0
 	for _, part := range r.Plan() {
+		if !(part.Weight >= 0) {
+			return fmt.Errorf("robust: a policy with weight %g: %w", part.Weight, ErrNotProved)
+		}
+		weights += part.Weight
 		above, err := s.above(ctx, part.Policy, dirs)
 		if err != nil {
 			return err
@@ -115,6 +130,9 @@ func (s *Set) verifyPlan(ctx context.Context, task cmdp.Task, r *Result) error {
 		for j, x := range above {
 			sums[j] = up(sums[j] + up(part.Weight*x))
 		}
+	}
+	if math.Abs(weights-1) > cmdp.ProbabilityTolerance {
+		return fmt.Errorf("robust: the weights of a plan sum to %g: want 1: %w", weights, ErrNotProved)
 	}
 	for j, x := range sums {
 		if room := 1e-9 * math.Max(1, math.Abs(x)); x > most[j]+room {

@@ -5,9 +5,11 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/robust"
 )
 
@@ -16,10 +18,16 @@ func TestRationalGreatest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	for i := range 50 {
 		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		if i%4 == 0 {
+			c.cut(t)
+		}
 		var drawn []robust.Drawn
 		for _, weight := range [][]float64{{1}, {0.3, 0.7}, {0.125, 0.5, 0.375}}[i%3] {
 			drawn = append(drawn, robust.Drawn{Weight: weight,
 				Policy: randomPolicy(t, rng, c.model, c.model.Horizon())})
+		}
+		if i%25 == 3 { // as many policies as let rounding of their sum add up
+			drawn = slices.Repeat([]robust.Drawn{{Weight: 1.0 / 2000, Policy: drawn[0].Policy}}, 2000)
 		}
 		b, err := c.set.EvaluateDrawn(t.Context(), drawn)
 		if err != nil {
@@ -31,22 +39,47 @@ func TestRationalGreatest(t *testing.T) {
 				sign, stated float64
 			}{{1, b.Greatest[j]}, {-1, -b.Least[j]}} {
 				dir[j] = side.sign
-				x := new(big.Rat)
-				for _, of := range drawn {
-					one, err := c.set.RationalGreatest(of.Policy, dir)
-					if err != nil {
-						t.Fatal(err)
+				x, one := new(big.Rat), new(big.Rat)
+				for n, of := range drawn {
+					if n == 0 || of.Policy != drawn[n-1].Policy {
+						if one, err = c.set.RationalGreatest(of.Policy, dir); err != nil {
+							t.Fatal(err)
+						}
 					}
-					x.Add(x, one.Mul(one, new(big.Rat).SetFloat64(of.Weight)))
+					x.Add(x, new(big.Rat).Mul(one, new(big.Rat).SetFloat64(of.Weight)))
 				}
 				if new(big.Rat).SetFloat64(side.stated).Cmp(x) < 0 {
 					t.Errorf("case %d: the bound %g is below the greatest return", i, side.stated)
 				}
-				if near, _ := x.Float64(); side.stated-near > 1e-12 {
+				if near, _ := x.Float64(); side.stated-near > 1e-12*float64(len(drawn)) {
 					t.Errorf("case %d: the bound %g is far from the greatest return %g", i, side.stated, near)
 				}
 			}
 		}
+	}
+}
+
+// cut makes the set one with the digits of a file: the upper bounds of a choice sum to a little less than 1.
+func (c *randomCase) cut(t *testing.T) {
+	t.Helper()
+	iv, err := cmdp.NewIntervals(c.model, func(h, choice int) (lower, upper []float64) {
+		least, _ := c.iv.Row(h, choice)
+		_, prob := c.model.Rows(h).Row(choice)
+		for e, p := range prob {
+			if least != nil {
+				upper = append(upper, math.Floor(1e10*p)/1e10)
+				lower = append(lower, math.Min(least[e], upper[e]))
+			}
+		}
+		return lower, upper
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.iv = iv
+	c.set, err = robust.New(robust.Spec{Model: c.model, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -57,7 +90,7 @@ func TestVerify(t *testing.T) {
 	for i := range 40 {
 		var c *randomCase
 		if i%2 == 0 {
-			c = newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+			c = newCase(t, rng, finiteShapes[i%len(finiteShapes)], i%8 == 0)
 		} else {
 			x := criteria[(i/2)%len(criteria)]
 			c = endlessCase(t, rng, x.discount, x.average, false)
@@ -91,8 +124,14 @@ func TestVerify(t *testing.T) {
 				r.Limits[0].Greatest -= 1e-4 * math.Max(1, math.Abs(r.Limits[0].Greatest))
 			},
 			"a limit that is not": func(r *robust.Result) { r.Limits[0].Offset = r.Limits[0].Greatest - 1 },
-			"another direction":   func(r *robust.Result) { r.Limits[0].Normal = []float64{0, 0.5} },
-			"no limit":            func(r *robust.Result) { r.Limits = nil },
+			"a wider limit":       func(r *robust.Result) { r.Limits[0].Offset++ },
+			"no plan":             func(r *robust.Result) { r.Policy, r.Mixture = nil, nil },
+			"half of a plan":      func(r *robust.Result) { r.Mixture, r.Policy = weighted(r, 0.5), nil },
+			"a plan and its opposite": func(r *robust.Result) {
+				r.Mixture, r.Policy = append(weighted(r, 3), weighted(r, -2)...), nil
+			},
+			"another direction": func(r *robust.Result) { r.Limits[0].Normal = []float64{0, 0.5} },
+			"no limit":          func(r *robust.Result) { r.Limits = nil },
 			"a limit that is missed": func(r *robust.Result) {
 				r.Limits[0].Offset, r.Tolerance = r.Limits[0].Greatest-1, 0
 				c.task.Constraints = []cmdp.Constraint{r.Limits[0].Constraint}
@@ -109,11 +148,25 @@ func TestVerify(t *testing.T) {
 			}
 			c.task = task
 		}
+		if of := *r; i%8 == 0 {
+			of.Proof = nil
+			if err := robust.Verify(t.Context(), c.set, c.task, &of); !errors.Is(err, robust.ErrNotProved) {
+				t.Errorf("case %d: a bound of one fixed model without a proof: error %v", i, err)
+			}
+		}
 		c.refuseModel(t, i, r)
 	}
 	if checked < 10 {
 		t.Errorf("%d plans were checked: want at least 10", checked)
 	}
+}
+
+// weighted returns the plan of a result with weights that are so many times as large.
+func weighted(r *robust.Result, by float64) (parts []exact.WeightedPolicy) {
+	for _, part := range r.Plan() {
+		parts = append(parts, exact.WeightedPolicy{Weight: by * part.Weight, Policy: part.Policy})
+	}
+	return parts
 }
 
 // refuseModel: the model of a result is none of the sets in which a choice that it changes is exact, or has half the
