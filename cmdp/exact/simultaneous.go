@@ -14,7 +14,6 @@ type simultaneousPricer struct {
 	p        *infiniteHorizon
 	totals   *markov.SimultaneousTotals // nil where that does not apply, or gave up
 	failed   int                        // how often it gave up
-	above    uint32                     // has a bit for each direction in which some value may be above a backup
 	policies []*markov.Actions          // of the directions
 }
 
@@ -61,7 +60,7 @@ func (s *simultaneousPricer) most() int {
 // price prices directions, as many as most at the most. Those for which it fails are nil.
 func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pricedPolicy, error) {
 	out := make([]*pricedPolicy, len(dirs))
-	if s.most() == 1 || len(dirs) == 1 {
+	if s.most() == 1 {
 		return out, nil
 	}
 	order := make([]int, len(dirs)) // neighbours have much the same policy
@@ -74,7 +73,7 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 		s.totals.Directions[i] = markov.Lanes{A: lane(0)[i], B: lane(1)[i], C: lane(2)[i], D: lane(3)[i]}
 	}
 	s.totals.Progress = s.p.progress
-	s.above, s.policies = 0, make([]*markov.Actions, len(dirs))
+	s.policies = make([]*markov.Actions, len(dirs))
 	for l := range s.policies {
 		a := markov.NewPackedActions(s.p.m.States(), s.p.mostActions)
 		s.policies[l] = &a
@@ -92,7 +91,7 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 		return out, nil
 	}
 	for l, k := range order {
-		if s.above>>l&1 == 0 {
+		if !s.totals.Above[l] {
 			value, margin := s.startMean(func(n int32) float64 { return s.totals.Values[n].Array()[l] })
 			out[k] = &pricedPolicy{returns: s.returns(l), value: value, margin: margin, certified: true,
 				policy: s.policies[l]}
@@ -121,41 +120,16 @@ func (s *simultaneousPricer) startMean(of func(n int32) float64) (mean, margin f
 	return meanOver(start, v)
 }
 
-// takeDown takes down the policies in the states [lo, hi), and in which directions some value there may be above what a
-// choice gives. Like [lowerValues] it trusts nothing but the graph, and that what rests has the value 0.
+// takeDown takes down the policies in the states [lo, hi), where there is something to choose.
 func (s *simultaneousPricer) takeDown(lo, hi int32) {
 	p, q := s.p, s.totals.Quotient
 	for n := lo; n < hi; n++ {
-		first := p.k.First[q.Origin[n]]
-		for c := first; c < p.k.First[q.Origin[n]+1]; c++ {
-			if p.graph.Allows(c) {
-				s.above |= s.shortOf(n, c)
-			}
+		first, end := p.k.First[q.Origin[n]], p.k.First[q.Origin[n]+1]
+		if end == first+1 {
+			continue
 		}
 		for l, a := range s.policies {
 			a.Set(int(q.Origin[n]), int(q.Choice[s.totals.Policy[n][l]]-first))
 		}
 	}
-}
-
-// shortOf has a bit for each direction in which the value of state n of the quotient may be above what choice c of the
-// model gives, see lowerValues.shortfall.
-func (s *simultaneousPricer) shortOf(n int32, c int32) (bits uint32) {
-	d, values := len(s.totals.Directions), s.totals.Values
-	_, prob := s.p.k.Row(int(c))
-	from, end := s.p.k.Entries(int(c))
-	next := s.totals.Quotient.To[from:end]
-	returns := s.p.k.ReturnsOf(int(c), d)
-	sum, size, _ := markov.Backup(s.totals.Directions, returns, values, next, prob, n, 0, 0, &values[n])
-	rounding := float64(d+len(next)+4) * roundoff
-	x := sum.AddScaled(-rounding, size)
-	if x.A >= 0 && x.B >= 0 && x.C >= 0 && x.D >= 0 {
-		return 0
-	}
-	for l, spare := range x.Array() {
-		if !(spare >= 0) {
-			bits |= 1 << l
-		}
-	}
-	return bits
 }

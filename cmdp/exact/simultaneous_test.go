@@ -5,14 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// TestSimultaneousPricer compares directions that are priced at once with each priced by itself. It then raises the
-// value of each state in one direction, by more than rounding, and wants that direction alone to be proved no more.
+// TestSimultaneousPricer compares directions that are priced at once with each priced by itself.
 func TestSimultaneousPricer(t *testing.T) {
 	defer func(n int) { threshold.Simultaneous = n }(threshold.Simultaneous)
 	threshold.Simultaneous = 1
@@ -45,19 +43,6 @@ func TestSimultaneousPricer(t *testing.T) {
 				math.Abs(found[k].value-alone.value) > 1e-9*alone.value || !found[k].policy.Equal(alone.policy) {
 				t.Errorf("direction %v at once is %+v, alone %+v", dir, found[k], alone)
 			}
-		}
-		for n := range s.totals.Quotient.Rest {
-			l := rng.IntN(markov.NumLanes)
-			before := s.totals.Values[n]
-			forged := &s.totals.Values[n]
-			at := []*float64{&forged.A, &forged.B, &forged.C, &forged.D}[l]
-			*at *= 1 + 1e-12
-			s.above = 0
-			s.takeDown(0, s.totals.Quotient.Rest)
-			if s.above != 1<<l {
-				t.Fatalf("state %d raised in direction %d: directions %b are not proved", n, l, s.above)
-			}
-			s.totals.Values[n] = before
 		}
 	}
 }

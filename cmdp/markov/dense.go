@@ -92,28 +92,66 @@ func (f *denseFactors) solve(x, right []float64, transposed bool) {
 	}
 }
 
-// solveLanes replaces right-hand sides of all directions by the solutions.
-func (f *denseFactors) solveLanes(x []Lanes) {
-	add := func(to, from int, p float64) {
-		x, y := &x[to], &x[from]
-		x.A += float64(p * y.A)
-		x.B += float64(p * y.B)
-		x.C += float64(p * y.C)
-		x.D += float64(p * y.D)
+// laneFactors are denseFactors of a chain in each direction.
+type laneFactors struct {
+	states    int
+	row       [denseStates][denseStates]Lanes
+	out, leak [denseStates]Lanes
+}
+
+// start makes room for n states without transitions.
+func (f *laneFactors) start(n int) {
+	f.states = n
+	for s := range n {
+		clear(f.row[s][:n])
 	}
+	clear(f.leak[:n])
+}
+
+// eliminate turns transitions into factors. It reports false where some states are never left.
+func (f *laneFactors) eliminate() bool {
+	n := f.states
+	for s := range n {
+		behind := f.row[s][s+1 : n]
+		out := f.leak[s]
+		for _, x := range behind {
+			out = out.AddScaled(1, x)
+		}
+		if !(out.A > 0 && out.B > 0 && out.C > 0 && out.D > 0) {
+			return false
+		}
+		f.out[s] = out
+		for t := s + 1; t < n; t++ {
+			if f.row[t][s] == noLanes {
+				continue
+			}
+			share := f.row[t][s].Divided(out)
+			f.row[t][s] = share
+			f.leak[t].addProduct(&share, &f.leak[s])
+			row := f.row[t][s+1 : n][:len(behind)]
+			for u := range behind { // what leads from t to t is never read
+				row[u].addProduct(&share, &behind[u])
+			}
+		}
+	}
+	return true
+}
+
+// solve replaces right-hand sides by the solutions.
+func (f *laneFactors) solve(x []Lanes) {
 	for s := range x {
-		for t, share := range f.row[s][:s] {
-			if share != 0 {
-				add(s, t, share)
+		for t := range f.row[s][:s] {
+			if share := &f.row[s][t]; *share != noLanes {
+				x[s].addProduct(share, &x[t])
 			}
 		}
 	}
 	for s := len(x) - 1; s >= 0; s-- {
-		for t, p := range f.row[s][s+1 : len(x)] {
-			if p != 0 {
-				add(s, s+1+t, p)
+		for t := s + 1; t < len(x); t++ {
+			if p := &f.row[s][t]; *p != noLanes {
+				x[s].addProduct(p, &x[t])
 			}
 		}
-		x[s] = x[s].Over(f.out[s])
+		x[s] = x[s].Divided(f.out[s])
 	}
 }

@@ -19,6 +19,17 @@ func (x Lanes) Minus(y Lanes) Lanes { return Lanes{x.A - y.A, x.B - y.B, x.C - y
 // Over returns x/p.
 func (x Lanes) Over(p float64) Lanes { return Lanes{x.A / p, x.B / p, x.C / p, x.D / p} }
 
+// Divided returns the quotients of x and y.
+func (x Lanes) Divided(y Lanes) Lanes { return Lanes{x.A / y.A, x.B / y.B, x.C / y.C, x.D / y.D} }
+
+// addProduct adds the products of y and z.
+func (x *Lanes) addProduct(y, z *Lanes) {
+	x.A += float64(y.A * z.A)
+	x.B += float64(y.B * z.B)
+	x.C += float64(y.C * z.C)
+	x.D += float64(y.D * z.D)
+}
+
 // Magnitudes returns |x|.
 func (x Lanes) Magnitudes() Lanes {
 	return Lanes{math.Abs(x.A), math.Abs(x.B), math.Abs(x.C), math.Abs(x.D)}
@@ -75,3 +86,33 @@ func Backup(directions []Lanes, returns []float64, values []Lanes, next []int32,
 
 // noLanes is a base of 0.
 var noLanes Lanes
+
+// laneRows are the rows of a simultaneous program and what it finds, for vector instructions.
+type laneRows struct {
+	directions    *Lanes
+	dim, follow   int // how many returns there are, and are found
+	values, all   *Lanes
+	policy        *[NumLanes]int32
+	first, choice *int32
+	to            *int32
+	offset        *int
+	distribution  *uint32 // nil where each choice has its own probabilities
+	prob          *float64
+	vector        *uint32 // nil where each choice has its own returns
+	returns       *float64
+	rounding      float64
+}
+
+// set makes the rows those of a simultaneous program.
+func (r *laneRows) set(z *SimultaneousTotals) {
+	q, k := z.Quotient, z.Quotient.Kernel
+	*r = laneRows{directions: &z.Directions[0], dim: len(z.Directions), values: &z.Values[0], all: &z.Returns[0],
+		policy: &z.Policy[0], first: &q.First[0], choice: &q.Choice[0], to: &q.To[0], offset: &k.Offset[0],
+		prob: &k.Prob[0], returns: &k.Returns[0]}
+	if k.Distribution != nil {
+		r.distribution = &k.Distribution[0]
+	}
+	if k.Vector != nil {
+		r.vector = &k.Vector[0]
+	}
+}

@@ -9,6 +9,7 @@ var vectors = cpu.X86.HasAVX
 func backupVector(directions *Lanes, returns *float64, d int, values *Lanes, next *int32, prob *float64, n int,
 	s, lo, hi int32, base, sum, size *Lanes) (out float64)
 
+// relaxVector goes on from state lo to hi, and returns the first state that solveState has to treat.
+//
 //go:noescape
-func relaxVector(directions *Lanes, returns *float64, d int, values, all *Lanes, next *int32, prob *float64, n int,
-	s, i int32, rounding float64, best, of *Lanes, at *[NumLanes]int32) (out float64)
+func relaxVector(z *laneRows, lo, hi int32) (at int32)

@@ -1,4 +1,11 @@
+#include "go_asm.h"
 #include "textflag.h"
+
+DATA infinity<>+0(SB)/8, $0x7ff0000000000000
+GLOBL infinity<>(SB), RODATA|NOPTR, $8
+
+DATA one<>+0(SB)/8, $1.0
+GLOBL one<>(SB), RODATA|NOPTR, $8
 
 DATA magnitude<>+0(SB)/8, $0x7fffffffffffffff // all but the sign
 GLOBL magnitude<>(SB), RODATA|NOPTR, $8
@@ -71,42 +78,83 @@ done:
 	VZEROUPPER
 	RET
 
-// func relaxVector(directions *Lanes, returns *float64, d int, values, all *Lanes, next *int32, prob *float64, n int,
-//	s, i int32, rounding float64, best, of *Lanes, at *[NumLanes]int32) (out float64)
-TEXT ·relaxVector(SB), NOSPLIT, $0-112
-	MOVQ         directions+0(FP), R8
-	MOVQ         returns+8(FP), R9
-	MOVQ         d+16(FP), CX
-	VXORPD       Y0, Y0, Y0 // sum
-	VXORPD       Y1, Y1, Y1 // size
-	VXORPD       X2, X2, X2 // out
+// func relaxVector(z *laneRows, lo, hi int32) (at int32)
+//
+// R8 rows, R10 state, R13 choice, R14 end of the choices; Y10 best values, X11 best choices.
+TEXT ·relaxVector(SB), NOSPLIT, $0-20
+	MOVQ         z+0(FP), R8
+	MOVLQSX      lo+8(FP), R10
 	VBROADCASTSD magnitude<>(SB), Y7
+	VXORPD       X12, X12, X12
+	VMOVSD       one<>(SB), X13
+	VBROADCASTSD laneRows_rounding(R8), Y14
+
+state:
+	CMPL         R10, hi+12(FP)
+	JGE          end
+	MOVQ         laneRows_first(R8), AX
+	MOVLQSX      (AX)(R10*4), R13
+	MOVLQSX      4(AX)(R10*4), R14
+	CMPQ         R13, R14
+	JGE          end
+	VBROADCASTSD infinity<>(SB), Y10
+	MOVQ         R10, AX
+	SHLQ         $4, AX
+	ADDQ         laneRows_policy(R8), AX
+	VMOVUPS      (AX), X11
+
+choice:
+	MOVQ    laneRows_choice(R8), AX
+	MOVLQSX (AX)(R13*4), BX
+	MOVQ    laneRows_offset(R8), AX
+	MOVQ    (AX)(BX*8), DX
+	MOVQ    8(AX)(BX*8), R11
+	SUBQ    DX, R11             // successors
+	JEQ     end
+	MOVQ    laneRows_to(R8), DI
+	LEAQ    (DI)(DX*4), DI
+	MOVQ    laneRows_distribution(R8), AX
+	TESTQ   AX, AX
+	JEQ     probabilities
+	MOVL    (AX)(BX*4), DX
+
+probabilities:
+	MOVQ  laneRows_prob(R8), SI
+	LEAQ  (SI)(DX*8), SI
+	MOVQ  laneRows_vector(R8), AX
+	TESTQ AX, AX
+	JEQ   rewards
+	MOVL  (AX)(BX*4), BX
 
 rewards:
-	VBROADCASTSD (R9), Y4
-	VMULPD       (R8), Y4, Y4
+	MOVQ   laneRows_dim(R8), CX
+	IMULQ  CX, BX
+	MOVQ   laneRows_returns(R8), R9
+	LEAQ   (R9)(BX*8), R9
+	MOVQ   laneRows_directions(R8), DX
+	VXORPD Y0, Y0, Y0                  // sum
+	VXORPD Y1, Y1, Y1                  // size
+	VXORPD X2, X2, X2                  // out
+	XORL   BX, BX
+
+reward:
+	VBROADCASTSD (R9)(BX*8), Y4
+	VMULPD       (DX), Y4, Y4
 	VADDPD       Y4, Y0, Y0
 	VANDPD       Y7, Y4, Y4
 	VADDPD       Y4, Y1, Y1
-	ADDQ         $8, R9
-	ADDQ         $32, R8
-	DECQ         CX
-	JNZ          rewards
+	ADDQ         $32, DX
+	INCQ         BX
+	CMPQ         BX, CX
+	JNE          reward
+	MOVQ         laneRows_values(R8), DX
+	XORL         CX, CX
 
-	MOVQ  values+24(FP), DX
-	MOVQ  next+40(FP), DI
-	MOVQ  prob+48(FP), SI
-	MOVQ  n+56(FP), R13
-	MOVL  s+64(FP), R10
-	MOVQ  R13, CX
-	TESTQ CX, CX
-	JZ    relax
-
-successors:
-	MOVLQSX      (DI), AX
-	CMPL         AX, R10
+successor:
+	MOVLQSX      (DI)(CX*4), AX
+	CMPQ         AX, R10
 	JEQ          same
-	VBROADCASTSD (SI), Y5
+	VBROADCASTSD (SI)(CX*8), Y5
 	VADDSD       X5, X2, X2
 	SHLQ         $5, AX
 	VMULPD       (DX)(AX*1), Y5, Y4
@@ -115,80 +163,93 @@ successors:
 	VADDPD       Y4, Y1, Y1
 
 same:
-	ADDQ $4, DI
-	ADDQ $8, SI
-	DECQ CX
-	JNZ  successors
+	INCQ     CX
+	CMPQ     CX, R11
+	JNE      successor
+	VUCOMISD X12, X2
+	JEQ      end       // for ever
 
-relax:
-	VXORPD   X4, X4, X4
-	VUCOMISD X4, X2
-	JEQ      end
+	// sum − rounding·(size+|sum|), over out, where that is less than the best
+	VANDPD      Y7, Y0, Y4
+	VADDPD      Y4, Y1, Y1
+	VMULPD      Y14, Y1, Y1
+	VSUBPD      Y1, Y0, Y0
+	VUCOMISD    X13, X2
+	JEQ         better     // x/1 is x
+	VMOVDDUP    X2, X3
+	VINSERTF128 $1, X3, Y3, Y3
+	VDIVPD      Y3, Y0, Y0
 
-	// sum − rounding·(size+|sum|), over out, where that is less than best
-	VBROADCASTSD rounding+72(FP), Y6
-	VANDPD       Y7, Y0, Y4
-	VADDPD       Y4, Y1, Y1
-	VMULPD       Y6, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVDDUP     X2, X3
-	VINSERTF128  $1, X3, Y3, Y3
-	VDIVPD       Y3, Y0, Y0
-	MOVQ         best+80(FP), AX
-	VMOVUPD      (AX), Y4
-	VCMPPD       $1, Y4, Y0, Y8 // less, in which directions
-	VBLENDVPD    Y8, Y0, Y4, Y4
-	VMOVUPD      Y4, (AX)
-	MOVQ         at+96(FP), AX
+better:
+	VCMPPD       $1, Y10, Y0, Y8 // in which directions
+	VBLENDVPD    Y8, Y0, Y10, Y10
 	VEXTRACTF128 $1, Y8, X5
 	VSHUFPS      $0x88, X5, X8, X5
-	VBROADCASTSS i+68(FP), X4
-	VMOVUPS      (AX), X6
-	VBLENDVPS    X5, X4, X6, X6
-	VMOVUPS      X6, (AX)
-
-	MOVQ all+32(FP), DX
-	MOVQ returns+8(FP), R9
-	MOVQ of+88(FP), R8
-	MOVQ d+16(FP), R11
-	MOVQ R11, R12
-	SHLQ $5, R12 // bytes of a state
+	VMOVD        R13, X4
+	VPSHUFD      $0, X4, X4
+	VBLENDVPS    X5, X4, X11, X11
+	MOVQ         laneRows_follow(R8), R15
+	TESTQ        R15, R15
+	JEQ          next
+	MOVQ         laneRows_all(R8), DX
+	MOVQ         R15, R12
+	SHLQ         $5, R12                   // bytes of a state
+	MOVQ         R10, BX
+	IMULQ        R12, BX
+	ADDQ         DX, BX
 
 returns:
 	VBROADCASTSD (R9), Y0
-	MOVQ         next+40(FP), DI
-	MOVQ         prob+48(FP), SI
-	MOVQ         R13, CX
-	TESTQ        CX, CX
-	JZ           sum
+	XORL         CX, CX
 
 follow:
-	MOVLQSX      (DI), AX
-	CMPL         AX, R10
+	MOVLQSX      (DI)(CX*4), AX
+	CMPQ         AX, R10
 	JEQ          itself
 	IMULQ        R12, AX
-	VBROADCASTSD (SI), Y5
+	VBROADCASTSD (SI)(CX*8), Y5
 	VMULPD       (DX)(AX*1), Y5, Y4
 	VADDPD       Y4, Y0, Y0
 
 itself:
-	ADDQ $4, DI
-	ADDQ $8, SI
-	DECQ CX
-	JNZ  follow
+	INCQ     CX
+	CMPQ     CX, R11
+	JNE      follow
+	VUCOMISD X13, X2
+	JEQ      keep
+	VDIVPD   Y3, Y0, Y0
 
-sum:
-	VDIVPD    Y3, Y0, Y0
-	VMOVUPD   (R8), Y4
+keep:
+	VMOVUPD   (BX), Y4
 	VBLENDVPD Y8, Y0, Y4, Y4
-	VMOVUPD   Y4, (R8)
+	VMOVUPD   Y4, (BX)
 	ADDQ      $8, R9
-	ADDQ      $32, R8
+	ADDQ      $32, BX
 	ADDQ      $32, DX
-	DECQ      R11
+	DECQ      R15
 	JNZ       returns
 
+next:
+	INCQ         R13
+	CMPQ         R13, R14
+	JNE          choice
+	VBROADCASTSD infinity<>(SB), Y4
+	VCMPPD       $1, Y4, Y10, Y4
+	VMOVMSKPD    Y4, AX
+	CMPL         AX, $15
+	JNE          end
+	MOVQ         R10, AX
+	SHLQ         $5, AX
+	ADDQ         laneRows_values(R8), AX
+	VMOVUPD      Y10, (AX)
+	MOVQ         R10, AX
+	SHLQ         $4, AX
+	ADDQ         laneRows_policy(R8), AX
+	VMOVUPS      X11, (AX)
+	INCQ         R10
+	JMP          state
+
 end:
-	VMOVSD X2, out+104(FP)
+	MOVL R10, at+16(FP)
 	VZEROUPPER
 	RET

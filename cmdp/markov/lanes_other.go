@@ -10,7 +10,4 @@ func backupVector(directions *Lanes, returns *float64, d int, values *Lanes, nex
 	panic("markov: no vector instructions")
 }
 
-func relaxVector(directions *Lanes, returns *float64, d int, values, all *Lanes, next *int32, prob *float64, n int,
-	s, i int32, rounding float64, best, of *Lanes, at *[NumLanes]int32) (out float64) {
-	panic("markov: no vector instructions")
-}
+func relaxVector(z *laneRows, lo, hi int32) (at int32) { panic("markov: no vector instructions") }

@@ -9,22 +9,27 @@ import (
 // SimultaneousTotals finds the policies of least expected totals in several directions in one pass over the rows of a
 // model, and what these policies return: for each state, the values of all directions stand side by side. It is
 // [LeastTotal] without a discount, with the same policy iteration and perturbation, of a model in which nothing is
-// merged and components have few states: in large ones directions hardly ever have the same policy, so that they could
-// not share its linear system. Where a policy would go on for ever it gives up.
+// merged and components have few states: in large ones each direction takes a long time for its own linear system.
+// Where a policy would go on for ever it gives up.
+//
+// Values are proved as they are found. That of a component of one state is below what each choice gives by more than
+// rounding takes, see solveState, and the last look at all choices of any other shows the same.
 type SimultaneousTotals struct {
 	Quotient *Quotient
 	// Directions hold, for each return, its weight in each direction.
 	Directions []Lanes
 	Progress   Progress
-	// Solved, if not nil, is called with each component [lo, hi) that is solved, while a cache holds its rows.
+	// Solved, if not nil, is called with states [lo, hi) that are solved, while a cache holds them.
 	Solved func(lo, hi int32)
 
 	// What Solve finds, of each state and, as 0, at rest:
 	Values  []Lanes           // at most their backups
 	Returns []Lanes           // all returns of the policies, those of a state side by side
 	Policy  [][NumLanes]int32 // the index of a choice in Quotient.Choice
+	Above   [NumLanes]bool    // in these directions some value may be above a backup all the same
 
-	system   denseFactors       // of a policy in a component
+	rows     laneRows
+	system   laneFactors        // of the policies in a component
 	proper   []int32            // a policy that comes to rest
 	rounding float64            // more than what rounding takes from a sum of numbers of the size 1
 	right    [denseStates]Lanes // right-hand sides of a component
@@ -34,7 +39,8 @@ type SimultaneousTotals struct {
 // apply. It starts from the policy of the solver.
 func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 	q := z.Quotient
-	if z.gamma < 1 || len(q.Merged) > 0 || len(q.ZeroStates) > 0 || z.Cancels() || z.improper >= 0 {
+	if z.gamma < 1 || len(q.Merged) > 0 || len(q.ZeroStates) > 0 || z.Cancels() || z.improper >= 0 ||
+		dim == 0 || len(q.To) == 0 {
 		return nil
 	}
 	for i, hi := range q.Component[1:] {
@@ -42,48 +48,46 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 			return nil
 		}
 	}
-	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim),
-		proper: slices.Clone(z.Policy), rounding: z.roundingShare()}
-	out.Values = make([]Lanes, q.Rest+1)
-	out.Returns = make([]Lanes, int(q.Rest+1)*dim)
-	out.Policy = make([][NumLanes]int32, q.Rest)
 	if slices.Contains(z.Policy, -1) {
 		return nil
 	}
-	out.beginWithProper(0, q.Rest)
+	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim), proper: slices.Clone(z.Policy),
+		rounding: z.roundingShare() + 4*float64(dim)*unit}
+	out.Values = make([]Lanes, q.Rest+1)
+	out.Returns = make([]Lanes, int(q.Rest+1)*dim)
+	out.Policy = make([][NumLanes]int32, q.Rest)
+	out.rows.set(out)
 	return out
-}
-
-// beginWithProper makes the policies of the states [lo, hi) one that comes to rest.
-func (z *SimultaneousTotals) beginWithProper(lo, hi int32) {
-	for s, i := range z.proper[lo:hi] {
-		z.Policy[lo+int32(s)] = [NumLanes]int32{i, i, i, i}
-	}
 }
 
 // Solve finds values, policies and returns for the directions. It reports false where it gives up.
 func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
+	const most = 1024 // components at a time
 	q := z.Quotient
-	for i := range len(q.Component) - 1 {
-		lo, hi := q.Component[i], q.Component[i+1]
-		if i%1024 == 0 {
-			if ctx.Err() != nil {
-				return false, ctx.Err()
+	z.Above = [NumLanes]bool{}
+	for i := 0; i < len(q.Component)-1; {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		lo := q.Component[i]
+		z.Progress.At(findingValues, float64(lo)/float64(q.Rest), int(q.Rest))
+		for end := min(i+most, len(q.Component)-1); i < end; {
+			ok, from := false, q.Component[i]
+			if q.Component[i+1] > from+1 {
+				i++
+				ok = z.solveComponent(from, q.Component[i])
+			} else {
+				for i < end && q.Component[i+1] == q.Component[i]+1 {
+					i++
+				}
+				ok = z.solveStates(from, q.Component[i], len(z.Directions))
 			}
-			z.Progress.At(findingValues, float64(lo)/float64(q.Rest), int(q.Rest))
-		}
-		ok := false
-		if hi == lo+1 {
-			ok = z.solveState(lo)
-		} else {
-			ok = z.solveComponent(lo, hi)
-		}
-		if !ok {
-			z.beginWithProper(lo, hi)
-			return false, nil
+			if !ok {
+				return false, nil
+			}
 		}
 		if z.Solved != nil {
-			z.Solved(lo, hi)
+			z.Solved(lo, q.Component[i])
 		}
 	}
 	return true, nil
@@ -97,196 +101,219 @@ func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base *Lanes) (sum, size 
 	return Backup(z.Directions, returns, z.Values, to, prob, s, lo, hi, base)
 }
 
-// solveState treats a component of one state.
-func (z *SimultaneousTotals) solveState(s int32) bool {
-	q, inf := z.Quotient, math.Inf(1)
-	best := &z.Values[s]
-	*best = Lanes{inf, inf, inf, inf}
-	for i := q.First[s]; i < q.First[s+1]; i++ {
-		if z.relax(s, i) == 0 { // for ever, which is fine at a price
-			x, size, _ := z.backup(s, i, s, s+1, &noLanes)
-			x = x.AddScaled(-cancellation, size)
-			if !(min(x.A, x.B, x.C, x.D) > 0) {
-				return false
-			}
-		}
-	}
-	return best.A < inf && best.B < inf && best.C < inf && best.D < inf // some may overflow where others do not
-}
-
-// relax makes choice i that of state s, a component, in the directions in which it is better than what the state has.
-// It returns how likely the choice leaves the state, and does nothing if that is 0.
-func (z *SimultaneousTotals) relax(s, i int32) (out float64) {
-	q, d := z.Quotient, len(z.Directions)
-	to, prob := q.row(q.Choice[i])
-	returns, of := q.Kernel.ReturnsOf(int(q.Choice[i]), d), z.Returns[int(s)*d:][:d]
-	if vectors && len(to) > 0 { // no branch on what is better, which would be guessed wrong
-		return relaxVector(&z.Directions[0], &returns[0], d, &z.Values[0], &z.Returns[0], &to[0], &prob[0], len(to), s,
-			i, z.rounding, &z.Values[s], &of[0], &z.Policy[s])
-	}
-	x, size, out := z.backup(s, i, s, s+1, &noLanes)
-	if out == 0 {
-		return 0
-	}
-	// Of the same size again is what the value weighs.
-	x = x.AddScaled(-z.rounding, size.AddScaled(1, x.Magnitudes())).Over(out)
-	var better [NumLanes]bool
-	old := z.Values[s].Array()
-	for l, y := range x.Array() {
-		if y < old[l] {
-			better[l], z.Policy[s][l] = true, i
-		}
-	}
-	z.Values[s].set(better, x)
-	z.setReturns(s, i, s, s+1, better)
-	for k := range of {
-		of[k].set(better, of[k].Over(out))
-	}
-	return out
-}
-
-// setReturns sets the returns from state s in some directions, in which the policy takes choice i there: those of a
-// step, and those to come from states outside of [lo, hi).
-func (z *SimultaneousTotals) setReturns(s, i, lo, hi int32, in [NumLanes]bool) {
-	q, d := z.Quotient, len(z.Directions)
-	to, prob := q.row(q.Choice[i])
-	for k, r := range q.Kernel.ReturnsOf(int(q.Choice[i]), d) {
-		x := Lanes{r, r, r, r}
-		for j, n := range to {
-			if n < lo || n >= hi {
-				x = x.AddScaled(prob[j], z.Returns[int(n)*d+k])
-			}
-		}
-		z.Returns[int(s)*d+k].set(in, x)
-	}
-}
-
-// solveComponent finds policies in the component [lo, hi) by policy iteration. Directions with the same policy share
-// its linear system; all begin with the policy of the first.
-func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
+// solveStates is solveState for the states [lo, hi), one after the other.
+func (z *SimultaneousTotals) solveStates(lo, hi int32, follow int) bool {
+	z.rows.rounding, z.rows.follow = z.rounding, follow
 	for s := lo; s < hi; s++ {
-		i := z.Policy[s][0]
-		z.Policy[s] = [NumLanes]int32{i, i, i, i}
-	}
-	const most = 1000
-	open, rounds := [NumLanes]bool{true, true, true, true}, 0
-	for first := range NumLanes {
-		for open[first] {
-			rounds++
-			if rounds > most {
-				return false
+		if vectors {
+			s = relaxVector(&z.rows, s, hi)
+			if s == hi {
+				break
 			}
-			group := z.samePolicy(lo, hi, first, open)
-			if !z.loadPolicy(lo, hi, first) {
-				return false
-			}
-			z.evaluate(lo, hi, first, group)
-			changed := z.improve(lo, hi, first, group)
-			done := group
-			for l, c := range changed {
-				done[l] = done[l] && !c
-				open[l] = open[l] && !done[l]
-			}
-			if l := slices.Index(done[:], true); l >= 0 {
-				z.evaluateReturns(lo, hi, l, done)
-			}
+		}
+		if !z.solveState(s, follow) {
+			return false
 		}
 	}
 	return true
 }
 
-// samePolicy returns which open directions have the policy of direction l.
-func (z *SimultaneousTotals) samePolicy(lo, hi int32, l int, open [NumLanes]bool) [NumLanes]bool {
-	for s := lo; s < hi; s++ {
-		for k, i := range z.Policy[s] {
-			open[k] = open[k] && i == z.Policy[s][l]
+// solveState sets the value of a state to what its best choice gives where others have the values that they have, and
+// policy and the first returns, as many as follow, to those of that choice. What a choice gives is made less by more
+// than rounding takes from its sum, the product of value and probability included, so that the value is proved where
+// others keep theirs. It reports false where the best choice may be to stay for ever.
+func (z *SimultaneousTotals) solveState(s int32, follow int) bool {
+	q, inf := z.Quotient, math.Inf(1)
+	best := &z.Values[s]
+	*best = Lanes{inf, inf, inf, inf}
+	for i := q.First[s]; i < q.First[s+1]; i++ {
+		x, size, out := z.backup(s, i, s, s+1, &noLanes)
+		if out == 0 { // for ever, which is fine at a price
+			x = x.AddScaled(-cancellation, size)
+			if !(min(x.A, x.B, x.C, x.D) > 0) {
+				return false
+			}
+			continue
+		}
+		// Of the same size again is what the value weighs.
+		x = x.AddScaled(-z.rounding, size.AddScaled(1, x.Magnitudes())).Over(out)
+		var better [NumLanes]bool
+		old := best.Array()
+		for l, y := range x.Array() {
+			if y < old[l] {
+				better[l], z.Policy[s][l] = true, i
+			}
+		}
+		best.set(better, x)
+		for k := range follow {
+			z.Returns[int(s)*follow+k].set(better, z.returnsOf(s, i, s, s+1, k).Over(out))
 		}
 	}
-	return open
+	return best.A < inf && best.B < inf && best.C < inf && best.D < inf // some may overflow where others do not
 }
 
-// loadPolicy eliminates the system of the policy of direction l. It reports false where the policy may stay for ever.
-func (z *SimultaneousTotals) loadPolicy(lo, hi int32, l int) bool {
+// returnsOf is what choice i of state s gives of return k: that of a step, and those to come from states outside of
+// [lo, hi).
+func (z *SimultaneousTotals) returnsOf(s, i, lo, hi int32, k int) Lanes {
+	q, d := z.Quotient, len(z.Directions)
+	to, prob := q.row(q.Choice[i])
+	r := q.Kernel.ReturnsOf(int(q.Choice[i]), d)[k]
+	x := Lanes{r, r, r, r}
+	for j, n := range to {
+		if n < lo || n >= hi {
+			x = x.AddScaled(prob[j], z.Returns[int(n)*d+k])
+		}
+	}
+	return x
+}
+
+// solveComponent finds policies in the component [lo, hi) by policy iteration, all directions at once. It begins with
+// the policies of a few sweeps from values as they are beside the component, or, where these do not come to rest, with
+// one that does.
+func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
+	const sweeps = 2
+	near := z.Values[max(lo-1, 0)]
+	if lo == 0 {
+		near = noLanes
+	}
+	for s := lo; s < hi; s++ {
+		z.Values[s] = near
+	}
+	swept := true
+	for n := 0; n < sweeps && swept; n++ {
+		swept = z.solveStates(lo, hi, 0)
+	}
+	if !swept || !z.policyIteration(lo, hi) {
+		for s, i := range z.proper[lo:hi] {
+			z.Policy[lo+int32(s)] = [NumLanes]int32{i, i, i, i}
+			z.Values[lo+int32(s)] = near
+		}
+		if !z.policyIteration(lo, hi) {
+			return false
+		}
+	}
+	z.evaluateReturns(lo, hi)
+	return true
+}
+
+// policyIteration reports false where a policy may stay for ever.
+func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
+	const most = 1000
+	for range most {
+		if !z.loadPolicies(lo, hi) {
+			return false
+		}
+		z.evaluate(lo, hi)
+		changed, above := z.improve(lo, hi)
+		if !changed {
+			for l := range above {
+				z.Above[l] = z.Above[l] || above[l]
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// eachChoice calls visit with each choice that some policy takes in state s, and in which directions.
+func (z *SimultaneousTotals) eachChoice(s int32, visit func(i int32, in [NumLanes]bool)) {
+	policy := z.Policy[s]
+	for l, i := range policy {
+		if slices.Contains(policy[:l], i) {
+			continue
+		}
+		var in [NumLanes]bool
+		for k, j := range policy {
+			in[k] = i == j
+		}
+		visit(i, in)
+	}
+}
+
+// loadPolicies eliminates the systems of the policies. It reports false where one may stay for ever.
+func (z *SimultaneousTotals) loadPolicies(lo, hi int32) bool {
 	q, f := z.Quotient, &z.system
 	f.start(int(hi - lo))
 	for s := lo; s < hi; s++ {
-		to, prob := q.row(q.Choice[z.Policy[s][l]])
-		for j, n := range to {
-			switch {
-			case n == s:
-			case n >= lo && n < hi:
-				f.row[s-lo][n-lo] += prob[j]
-			default:
-				f.leak[s-lo] += prob[j]
+		row := &f.row[s-lo]
+		z.eachChoice(s, func(i int32, in [NumLanes]bool) {
+			to, prob := q.row(q.Choice[i])
+			for j, n := range to {
+				at := &f.leak[s-lo]
+				if n >= lo && n < hi {
+					at = &row[n-lo]
+				}
+				p := prob[j]
+				at.set(in, at.AddScaled(1, Lanes{p, p, p, p}))
 			}
-		}
+		})
 	}
 	return f.eliminate()
 }
 
-// evaluate sets the values of a group of directions to those of the policy of direction l, whose system is loaded. What
-// choices are made cheaper by depends on values, so that it is done again where these were far from what they are.
-func (z *SimultaneousTotals) evaluate(lo, hi int32, l int, group [NumLanes]bool) {
+// evaluate sets the values to those of the policies, whose systems are loaded. What choices are made cheaper by depends
+// on values, so that it is done again where these were far from what they are.
+func (z *SimultaneousTotals) evaluate(lo, hi int32) {
 	const rounds = 8
 	right := z.right[:hi-lo]
 	for moved, n := true, 0; moved && n < rounds; n++ {
 		for s := lo; s < hi; s++ {
-			x, size, out := z.backup(s, z.Policy[s][l], lo, hi, &noLanes)
-			right[s-lo] = x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes()))
+			z.eachChoice(s, func(i int32, in [NumLanes]bool) {
+				x, size, out := z.backup(s, i, lo, hi, &noLanes)
+				right[s-lo].set(in, x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes())))
+			})
 		}
-		z.system.solveLanes(right)
+		z.system.solve(right)
 		moved = false
-		for s := lo; s < hi; s++ {
-			x := right[s-lo]
-			change := x.Minus(z.Values[s]).Magnitudes().AddScaled(-0.5, x.Magnitudes())
-			for k, y := range change.Array() {
-				moved = moved || group[k] && y > 0
-			}
-			z.Values[s].set(group, x)
+		for s, x := range right {
+			old := &z.Values[int(lo)+s]
+			change := x.Minus(*old).Magnitudes().AddScaled(-0.5, x.Magnitudes())
+			moved = moved || change.A > 0 || change.B > 0 || change.C > 0 || change.D > 0
+			*old = x
 		}
 	}
 }
 
-// improve changes the policies of a group of directions, which are that of direction l, in a component wherever a
-// choice is better by more than half of what it is made cheaper by. It returns in which directions one is.
-func (z *SimultaneousTotals) improve(lo, hi int32, l int, group [NumLanes]bool) (changed [NumLanes]bool) {
+// improve changes the policies in a component wherever a choice is better by more than half of what it is made cheaper
+// by, and reports whether one is. Else values are proved but above some backup: what a choice gives exceeds the value
+// by more than rounding, which is less than a quarter of what choices are made cheaper by.
+func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLanes]bool) {
 	for s := lo; s < hi; s++ {
-		now, least, old := z.Policy[s][l], [NumLanes]float64{}, z.Values[s]
+		now, least, old := z.Policy[s], [NumLanes]float64{}, z.Values[s]
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
-			if i == now {
-				continue
-			}
 			gain, size, out := z.backup(s, i, 0, 0, &z.Values[s])
 			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
 			better := gain.AddScaled(-0.5, charge)
 			if better.A >= 0 && better.B >= 0 && better.C >= 0 && better.D >= 0 {
 				continue
 			}
+			proved := gain.AddScaled(-0.25, charge).Array()
 			// x is what it would give the state if it is taken for good
 			for k, x := range gain.Minus(charge).Over(out).Array() {
-				if group[k] && better.Array()[k] < 0 && x < least[k] {
-					least[k], z.Policy[s][k], changed[k] = x, i, true
+				switch {
+				case now[k] == i || !(better.Array()[k] < 0):
+					above[k] = above[k] || !(proved[k] >= 0)
+				case x < least[k]:
+					least[k], z.Policy[s][k], changed = x, i, true
 				}
 			}
 		}
 	}
-	return changed
+	return changed, above
 }
 
-// evaluateReturns sets the returns of a group of directions, whose policies are that of direction l, whose system is
-// loaded.
-func (z *SimultaneousTotals) evaluateReturns(lo, hi int32, l int, group [NumLanes]bool) {
+// evaluateReturns sets the returns to those of the policies, whose systems are loaded.
+func (z *SimultaneousTotals) evaluateReturns(lo, hi int32) {
 	d, right := len(z.Directions), z.right[:hi-lo]
-	for s := lo; s < hi; s++ {
-		z.setReturns(s, z.Policy[s][l], lo, hi, group)
-	}
 	for k := range d {
-		for s := range right {
-			right[s] = z.Returns[(int(lo)+s)*d+k]
+		for s := lo; s < hi; s++ {
+			z.eachChoice(s, func(i int32, in [NumLanes]bool) {
+				right[s-lo].set(in, z.returnsOf(s, i, lo, hi, k))
+			})
 		}
-		z.system.solveLanes(right)
+		z.system.solve(right)
 		for s, x := range right {
-			z.Returns[(int(lo)+s)*d+k].set(group, x)
+			z.Returns[(int(lo)+s)*d+k] = x
 		}
 	}
 }
