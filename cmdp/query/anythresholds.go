@@ -104,10 +104,20 @@ func fewest(all []*Limit, find func([]*Limit) exact.Verdict) (core []*Limit, und
 	return core, undecided
 }
 
-// each solves a task at all thresholds at which it has returns to choose from, and shows the answers. Where every
-// policy goes on for ever at a return that matters nothing is decided.
-func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(at *Query, r *exact.Result)) error {
-	return q.EachThreshold(q.ctx, func(at *Query) error {
+// each solves a task at the thresholds at which it has returns to choose from and its optimum may be useful, which is
+// asked with a lower bound of it, and shows the answers. It passes over those of which others prove that no policy
+// keeps the limits. Where every policy goes on for ever at a return that matters nothing is decided.
+func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error),
+	useful func(thresholds []float64, bound float64) bool, show func(at *Query, r *exact.Result)) error {
+	var search thresholdSearch
+	return q.thresholds(coarseFirst, func(thresholds []float64) error {
+		if cost, missed := search.bounds(thresholds); missed > 0 || !useful(thresholds, cost) {
+			return nil
+		}
+		at, err := q.At(q.ctx, thresholds)
+		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+			return err
+		}
 		here, err := task(at)
 		if errors.Is(err, geometry.ErrEmpty) {
 			return nil
@@ -120,6 +130,7 @@ func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(a
 			r, err = &exact.Result{Status: exact.Undecided}, nil
 		}
 		if err == nil {
+			search.learn(at, r)
 			show(at, r)
 		}
 		return err
@@ -131,12 +142,8 @@ func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error), show func(a
 func (q anyThresholds) judge(limits []*Limit, target bool) (exact.Verdict, error) {
 	verdict := exact.Infeasible
 	err := q.each(
-		func(at *Query) (cmdp.Task, error) {
-			if verdict == exact.Optimal {
-				return cmdp.Task{}, geometry.ErrEmpty // one is enough
-			}
-			return q.only(at, limits, target)
-		},
+		func(at *Query) (cmdp.Task, error) { return q.only(at, limits, target) },
+		func([]float64, float64) bool { return verdict != exact.Optimal }, // one is enough
 		func(_ *Query, r *exact.Result) {
 			if r.Status != exact.Infeasible {
 				verdict = r.Status
@@ -192,13 +199,16 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 func (q anyThresholds) enoughOfWorst(l *Limit) (enough float64, unknown bool, err error) {
 	way, undecided := signOf(l.AtLeast), false
 	enough = math.Inf(1)
-	number := slices.Index(q.Limits, l)
+	number := slices.Index(q.Of(WorstEpisodes), l)
+	limit := func(at *Query) *Limit { return at.Of(WorstEpisodes)[number] }
+	give := func(threshold, excess float64) float64 { return max(0, way*threshold+excess/l.Share-way*l.Bound) }
 	err = q.each(
-		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
+		func(at *Query) (cmdp.Task, error) { return q.without(at, limit(at)) },
+		func(thresholds []float64, bound float64) bool { return give(thresholds[number], bound) < enough },
 		func(at *Query, r *exact.Result) {
 			undecided = undecided || r.Status != exact.Infeasible
 			if r.Status == exact.Optimal {
-				enough = min(enough, max(0, way*at.Limits[number].Threshold+r.Objective/l.Share-way*l.Bound))
+				enough = min(enough, give(limit(at).Threshold, r.Objective))
 			}
 		})
 	return enough, undecided && math.IsInf(enough, 1), err
@@ -221,14 +231,16 @@ func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) 
 		return 0, err
 	}
 	limit := func(at *Query) *Limit { return at.Of(WorstEpisodes)[number] }
+	least := way * needed
 	err = anyThresholds{wide, q.ctx}.each(
 		func(at *Query) (cmdp.Task, error) { return q.without(at, limit(at)) },
+		func(thresholds []float64, bound float64) bool { return way*thresholds[number]+bound/l.Share < least },
 		func(at *Query, r *exact.Result) {
 			if r.Status == exact.Optimal {
-				needed = way * min(way*needed, way*limit(at).Threshold+r.Objective/l.Share)
+				least = min(least, way*limit(at).Threshold+r.Objective/l.Share)
 			}
 		})
-	return needed, err
+	return way * least, err
 }
 
 // needed returns what the bound on an expected return would have to be, all other limits being as they are. It is
@@ -239,6 +251,7 @@ func (q anyThresholds) needed(l *Limit, enough float64) (bound float64, unknown 
 	least, undecided := way*l.expected.bound+enough, false
 	err = q.each(
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
+		func(_ []float64, bound float64) bool { return bound < least },
 		func(_ *Query, r *exact.Result) {
 			undecided = undecided || r.Status != exact.Infeasible
 			if r.Status == exact.Optimal {
@@ -273,6 +286,7 @@ func (q anyThresholds) distance() (least float64, unknown bool, err error) {
 			task.Cost, err = cost.NewDistance(compact)
 			return task, err
 		},
+		func(_ []float64, bound float64) bool { return !(bound >= least) },
 		func(_ *Query, r *exact.Result) {
 			undecided = undecided || r.Status != exact.Infeasible
 			if r.Status == exact.Optimal && !(r.Objective >= least) {

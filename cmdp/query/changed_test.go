@@ -421,7 +421,7 @@ func checkKept(t *testing.T, said string, q *Query, b Bound) {
 		seen[l.Name] = true
 	}
 	clear(seen)
-	err = of.thresholds(func(at []float64) error {
+	err = of.thresholds(ascending, func(at []float64) error {
 		seen[fmt.Sprint(at)] = true
 		return nil
 	})

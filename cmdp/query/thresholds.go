@@ -55,27 +55,38 @@ func keepLast(f func(bound float64) []float64) func(bound float64) []float64 {
 	}
 }
 
-// thresholds visits each choice of the thresholds of the worst episodes: a policy keeps limits on their mean if it
-// keeps those of one choice. Where no total keeps a bound the bound stands for them. Without such limits there is one
-// choice, which is nil.
-func (q *Query) thresholds(visit func(thresholds []float64) error) error {
+// thresholds visits each choice of the thresholds of the worst episodes, in the order of the numbers that order lists
+// of so many: a policy keeps limits on their mean if it keeps those of one choice. Where no total keeps a bound the
+// bound stands for them. Without such limits there is one choice, which is nil.
+func (q *Query) thresholds(order func(n int) []int, visit func(thresholds []float64) error) error {
 	worst := q.Of(WorstEpisodes)
 	if len(worst) == 0 {
 		return visit(nil)
 	}
-	at := make([]int, len(worst))
+	at, orders := make([]int, len(worst)), make([][]int, len(worst))
+	for i, l := range worst {
+		orders[i] = order(max(1, len(l.Thresholds)))
+	}
 	for {
 		chosen := make([]float64, len(at))
 		for i, l := range worst {
 			chosen[i] = l.Bound
 			if len(l.Thresholds) > 0 {
-				chosen[i] = l.Thresholds[at[i]]
+				chosen[i] = l.Thresholds[orders[i][at[i]]]
 			}
 		}
 		if err := visit(chosen); err != nil || !next(at, worst) {
 			return err
 		}
 	}
+}
+
+// ascending lists the numbers below n.
+func ascending(n int) (order []int) {
+	for i := range n {
+		order = append(order, i)
+	}
+	return order
 }
 
 // next goes on to the next thresholds and reports whether there are any.
@@ -93,7 +104,7 @@ func next(at []int, worst []*Limit) bool {
 // EachThreshold visits the query with each choice of the thresholds of the worst episodes. One without limits
 // on their mean is visited as it is.
 func (q *Query) EachThreshold(ctx context.Context, visit func(*Query) error) error {
-	return q.thresholds(func(thresholds []float64) error {
+	return q.thresholds(ascending, func(thresholds []float64) error {
 		of, err := q.At(ctx, thresholds)
 		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 			return err
@@ -103,9 +114,10 @@ func (q *Query) EachThreshold(ctx context.Context, visit func(*Query) error) err
 }
 
 // Best returns the query with the thresholds of the worst episodes that have the best optimum. If no thresholds
-// allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of its
-// own: limits on the mean of the worst episodes do not make a convex problem. A query without such limits is
-// returned as it is, and so is one in which a total that matters is infinite at all thresholds.
+// allow a policy, it takes those that miss the limits least. They are tried one after the other, each with a plan of
+// its own, but for those at which others prove that there is nothing better: limits on the mean of the worst episodes
+// do not make a convex problem. A query without such limits is returned as it is, and so is one in which a total that
+// matters is infinite at all thresholds.
 func (q *Query) Best(ctx context.Context) (*Query, error) {
 	if len(q.Of(WorstEpisodes)) == 0 {
 		return q, nil
@@ -149,26 +161,89 @@ func (q *Query) BestOf(
 // that keeps the limits goes on for ever at a return that matters are left out: if all are, it is an error.
 func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, error),
 	all *bounds) (best *Query, found *exact.Result, err error) {
-	var refused error
-	err = q.thresholds(func(thresholds []float64) error {
-		of, r, err := plan(thresholds)
-		if endless(err) {
-			refused = err
+	goal, _ := q.Problem.Goal.Kind()
+	s := &bestSearch{plan: plan, all: all, aimless: goal == ""}
+	err = q.thresholds(coarseFirst, s.improve)
+	if err == nil && s.found != nil {
+		err = q.thresholds(ascending, s.precede)
+	}
+	if s.found == nil && err == nil {
+		err = s.refused
+	}
+	return s.best, s.found, err
+}
+
+// A bestSearch looks for the thresholds of the worst episodes that have the best optimum, and of those that are as
+// good for the first, where the least is remembered.
+type bestSearch struct {
+	thresholdSearch
+	plan    func(thresholds []float64) (*Query, *exact.Result, error)
+	all     *bounds
+	aimless bool // one policy that keeps the limits is as good as another
+	tried   map[string]bool
+	best    *Query
+	at      []float64 // its thresholds
+	found   *exact.Result
+	refused error
+	settled bool
+}
+
+// improve plans with thresholds unless what is found cannot be improved there.
+func (s *bestSearch) improve(thresholds []float64) error {
+	if s.found != nil {
+		if s.aimless && keepsLimits(s.found) {
 			return nil
 		}
-		if err != nil {
-			return err
+		if cost, missed := s.bounds(thresholds); !improves(s.found, cost, missed) {
+			s.all.pass(cost, missed)
+			return nil
 		}
-		all.note(r)
-		if found == nil || better(r, found) {
-			best, found = of, r
-		}
-		return nil
-	})
-	if found == nil && err == nil {
-		err = refused
 	}
-	return best, found, err
+	of, r, err := s.answer(thresholds)
+	if r != nil && (s.found == nil || better(r, s.found) || s.ties(r) && slices.Compare(thresholds, s.at) < 0) {
+		s.best, s.found, s.at = of, r, thresholds
+	}
+	return err
+}
+
+// ties reports whether an optimum is as good as the one that is known.
+func (s *bestSearch) ties(r *exact.Result) bool {
+	return s.found.Status == exact.Optimal && r.Status == exact.Optimal && r.Objective <= s.found.Objective+s.found.Gap
+}
+
+// precede takes the thresholds in place of later ones if they are as good.
+func (s *bestSearch) precede(thresholds []float64) error {
+	s.settled = s.settled || s.found.Status != exact.Optimal || slices.Equal(thresholds, s.at)
+	if s.settled || s.tried[fmt.Sprint(thresholds)] {
+		return nil
+	}
+	if cost, missed := s.bounds(thresholds); missed > 0 || cost > s.found.Objective+s.found.Gap {
+		return nil
+	}
+	of, r, err := s.answer(thresholds)
+	if r != nil && s.ties(r) {
+		s.best, s.found, s.settled = of, r, true
+	}
+	return err
+}
+
+// answer plans with thresholds. There is no answer where every policy has an infinite return that matters.
+func (s *bestSearch) answer(thresholds []float64) (*Query, *exact.Result, error) {
+	if s.tried == nil {
+		s.tried = make(map[string]bool)
+	}
+	s.tried[fmt.Sprint(thresholds)] = true
+	of, r, err := s.plan(thresholds)
+	if endless(err) {
+		s.refused = err
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s.all.note(r)
+	s.learn(of, r)
+	return of, r, nil
 }
 
 // endless reports whether a task was refused since all policies have an infinite return that is not wanted.
@@ -186,6 +261,13 @@ func (b *bounds) note(r *exact.Result) {
 	b.all = min(b.all, r.Bound)
 	if r.Status == exact.Undecided || r.Status == exact.Stopped {
 		b.open = min(b.open, r.Bound)
+	}
+}
+
+// pass takes down the bounds at thresholds that are passed over, see thresholdSearch.bounds.
+func (b *bounds) pass(cost, missed float64) {
+	if missed == 0 {
+		b.all = min(b.all, cost)
 	}
 }
 

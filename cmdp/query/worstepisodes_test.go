@@ -153,6 +153,116 @@ func TestBestOfRandomAnswers(t *testing.T) {
 	}
 }
 
+// TestThresholdSearch: what an answer at some thresholds proves about others is true of the answers there, and not
+// idle: with and without a goal, with limits from both sides and two of them at a time.
+func TestThresholdSearch(t *testing.T) {
+	proved, close := 0, 0
+	for trial := range 60 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 71))
+		p := drawWorst(t, rng)
+		p.Constraints = p.Constraints[rng.IntN(2):]
+		if trial%2 == 0 {
+			p.Goal.Minimize = p.Returns[rng.IntN(2)]
+		}
+		q, err := New(t.Context(), p, CompileOptions{})
+		if err != nil {
+			continue
+		}
+		var all []*Query
+		var answers []*exact.Result
+		err = q.EachThreshold(t.Context(), func(at *Query) error {
+			if at.Task.Target == nil { // limits contradict each other
+				return nil
+			}
+			r, err := at.Solve(t.Context(), exact.Options{Workers: 1})
+			all, answers = append(all, at), append(answers, r)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, from := range all {
+			var search thresholdSearch
+			search.learn(from, answers[i])
+			for j, r := range answers {
+				cost, missed := search.bounds(thresholdsOf(all[j]))
+				if missed > r.Violation+1e-9 || r.Status == exact.Optimal && cost > r.Objective+1e-9 {
+					t.Errorf("trial %d: %v at %v, %v at %v, which is to cost %g at least, or to miss %g", trial,
+						answers[i].Status, thresholdsOf(from), r.Status, thresholdsOf(all[j]), cost, missed)
+				}
+				if r.Status != exact.Optimal {
+					cost = math.Inf(-1)
+				}
+				if i != j && (cost > r.Objective-1e-9 && p.Goal.Minimize != "" || missed > 0) {
+					proved++
+				}
+				if i == j && (math.Abs(cost-r.Objective) < 1e-9 || math.Abs(missed-r.Violation) < 1e-9) {
+					close++
+				}
+			}
+		}
+	}
+	if proved < 500 || close < 200 {
+		t.Errorf("%d answers are proved elsewhere, %d where they are found: want more", proved, close)
+	}
+}
+
+// TestFewThresholdsTried: of a hundred thresholds few are planned for, and the answer is that of all: the optimum or
+// the least violation.
+func TestFewThresholdsTried(t *testing.T) {
+	const file = `
+format: cmdp/1
+discount: 1
+states: 2
+start: 0
+returns: [steps, toll]
+%s
+constraints: [{return: steps, at_most: 110, cvar: 0.5}, {return: toll, at_most: %g}]
+transitions:
+  - {state: 0, action: 0, next: {0: 0.99, 1: 0.01}, returns: {steps: 1}}
+  - {state: 0, action: 1, next: {0: 0.95, 1: 0.05}, returns: {steps: 1, toll: 1}}
+`
+	for name, c := range map[string]struct {
+		goal string
+		toll float64
+	}{"optimal": {"goal: {minimize: toll}", 30}, "kept": {"", 30}, "infeasible": {"", 8}} {
+		q := parsed(t, fmt.Sprintf(file, c.goal, c.toll))
+		cost, violation := math.Inf(1), math.Inf(1)
+		err := q.EachThreshold(t.Context(), func(at *Query) error {
+			r, err := at.Solve(t.Context(), exact.Options{})
+			if err != nil {
+				return err
+			}
+			violation = min(violation, r.Violation)
+			if r.Status == exact.Optimal {
+				cost = min(cost, r.Objective)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried := 0
+		_, r, err := q.BestOf(func(thresholds []float64) (*Query, *exact.Result, error) {
+			tried++
+			of, err := q.At(t.Context(), thresholds)
+			if err != nil {
+				return nil, nil, err
+			}
+			r, err := of.Solve(t.Context(), exact.Options{})
+			return of, r, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(q.Limits[0].Thresholds); tried > n/2 || n < 100 || math.Abs(r.Violation-violation) > 1e-6 ||
+			r.Status == exact.Optimal && math.Abs(r.Objective-cost) > 1e-7 {
+			t.Errorf("%s: %v, cost %g, violation %g at %d of %d thresholds: want %g, %g at few", name, r.Status,
+				r.Objective, r.Violation, tried, n, cost, violation)
+		}
+	}
+}
+
 // bestOfGrid returns the best mean among policies of walk: the probability of being bold first, and after
 // each total, in tenths.
 func bestOfGrid(part, bound float64) float64 {
