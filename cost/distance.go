@@ -2,6 +2,7 @@ package cost
 
 import (
 	"errors"
+	"math"
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/internal/scratch"
@@ -19,6 +20,7 @@ type Distance struct {
 	set   geometry.Compact
 	faces oracle.FaceProjector // nil where the set does not resolve ties
 	box   bool                 // projections move each coordinate by itself
+	size  float64              // of the numbers of the set, at most 1
 }
 
 // NewDistance returns the distance to a set. Where the set is an
@@ -35,7 +37,13 @@ func NewDistance(set geometry.Compact) (*Distance, error) {
 	}
 	faces, _ := set.(oracle.FaceProjector)
 	_, box := set.(*geometry.BoundedBox)
-	return &Distance{set: set, faces: faces, box: box}, nil
+	c := &Distance{set: set, faces: faces, box: box, size: 1}
+	if b, ok := set.(geometry.Bounder); ok {
+		lower, upper := make([]float64, set.Dim()), make([]float64, set.Dim())
+		b.Bounds(lower, upper)
+		c.size = min(1, max(floats.Norm(lower, math.Inf(1)), floats.Norm(upper, math.Inf(1))))
+	}
+	return c, nil
 }
 
 // Dim returns the dimension of the set.
@@ -70,7 +78,7 @@ func (c *Distance) Subgradient(dst, x []float64) {
 	// A projection is only as exact as rounding allows: a difference below that
 	// has no meaningful direction. In a box no coordinate is rounded to the size of another.
 	size := floats.Norm(projection, 2)
-	if size == 0 || !c.box && size <= 1e-12*(1+floats.Norm(x, 2)) {
+	if size == 0 || !c.box && size <= 1e-12*(c.size+floats.Norm(x, 2)) {
 		clear(dst)
 		return
 	}
