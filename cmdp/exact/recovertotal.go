@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cost"
 	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
@@ -32,18 +33,24 @@ func (b *policyMixture) withShare(ways []*reachingMixture, share float64) *polic
 		return b
 	}
 	out := &policyMixture{}
-	add := func(m *policyMixture, x float64) {
-		for _, o := range m.parts {
-			o.weight *= x
-			out.parts = append(out.parts, o)
-		}
-		out.rays, out.steps = append(out.rays, m.rays...), append(out.steps, scaled(x, m.steps)...)
-	}
-	add(b, 1-share)
+	out.add(b, 1-share)
+	return out.withWays(ways, share)
+}
+
+// withWays adds a share of those that reach rays.
+func (b *policyMixture) withWays(ways []*reachingMixture, share float64) *policyMixture {
 	for _, w := range ways {
-		add(&w.policyMixture, share/float64(len(ways)))
+		b.add(&w.policyMixture, share/float64(len(ways)))
 	}
-	return out
+	return b
+}
+
+func (b *policyMixture) add(m *policyMixture, share float64) {
+	for _, o := range m.parts {
+		o.weight *= share
+		b.parts = append(b.parts, o)
+	}
+	b.rays, b.steps = append(b.rays, m.rays...), append(b.steps, scaled(share, m.steps)...)
 }
 
 // repeated returns a mixture that goes many times round the rays of some places.
@@ -124,6 +131,19 @@ func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, ra
 	if ok || err != nil {
 		return err
 	}
+	for _, share := range []float64{0.1, 1e-3} {
+		b = s.rebalanced(ways, share)
+		if b == nil {
+			continue
+		}
+		ok, err = s.firstValid(r, s.attainsIncumbent, averaged, drawn)
+		if !ok && err == nil {
+			ok, err = s.withMemory(r, b, s.attainsIncumbent)
+		}
+		if ok || err != nil {
+			return err
+		}
+	}
 	_, err = s.firstValid(r, s.attainsIncumbent, s.rayFreeCandidate)
 	return err
 }
@@ -144,6 +164,46 @@ func (s *rayRecovery) affordableShare(ways []*reachingMixture) float64 {
 		}
 	}
 	return share
+}
+
+// rebalanced gives a share to mixtures that reach rays and chooses all other weights and steps anew: a ray that is
+// reached with a small probability is gone along for so many steps that leaving it is rounding. It is nil if that costs
+// more than the gap allows, or the cost is curved.
+func (s *rayRecovery) rebalanced(ways []*reachingMixture, share float64) *policyMixture {
+	goal, affine := s.task.Cost.(cost.Affine)
+	if !affine || len(ways) == 0 || s.keepReturns || len(s.master.blocks) > 1 {
+		return nil
+	}
+	reached := make([]float64, len(s.lower))
+	for _, w := range ways {
+		floats.AddScaled(reached, share/float64(len(ways)), w.returns)
+	}
+	n := len(s.master.columns)
+	program := &lp.Problem{Minimize: make([]float64, n), Rows: []lp.Constraint{lp.Equal(make([]float64, n), 1-share)}}
+	for k := range s.master.rows {
+		t := &s.master.rows[k]
+		room := share*t.Offset - floats.Dot(t.Normal, reached)
+		program.Rows = append(program.Rows, lp.AtMost(make([]float64, n), math.Max(0, s.master.u)+room/t.scale))
+	}
+	for j := range s.master.columns {
+		c := &s.master.columns[j]
+		program.Minimize[j] = floats.Dot(goal.Gradient(), c.returns)
+		if c.ray == nil {
+			program.Rows[0].Coef[j] = 1
+		}
+		for k := range s.master.rows {
+			program.Rows[k+1].Coef[j] = s.master.targetEntry(&s.master.rows[k], c)
+		}
+	}
+	found, err := lp.Solve(program)
+	if err != nil || found.Status != lp.Optimal {
+		return nil
+	}
+	more := found.Objective + floats.Dot(goal.Gradient(), minus(reached, s.incumbent.v))
+	if more > s.costAllowance() {
+		return nil
+	}
+	return s.mixtureOf(found.X).withWays(ways, share)
 }
 
 // attainsIncumbent reports whether an answer keeps the limits and costs what it should.
