@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sync"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
@@ -223,11 +224,11 @@ func (p *averageReward) price(ctx context.Context, dir []float64, aim float64) (
 		return pricedPolicy{}, err
 	}
 	policy := p.policyOf(w)
-	out := pricedPolicy{policy: &policy, value: value, margin: margin, approximate: p.least.Rough, certified: true,
+	out := pricedPolicy{policy: policy, value: value, margin: margin, approximate: p.least.Rough, certified: true,
 		cancellingGains: p.loopGains(w.Loops)}
 	out.returns = p.immediateMeans(w)
 	if out.returns == nil {
-		out.returns, err = p.policyReturns(ctx, &markov.Rule{Actions: policy}, false)
+		out.returns, err = p.policyReturns(ctx, &markov.Rule{Actions: *policy.actions()}, false)
 	}
 	return out, err
 }
@@ -242,20 +243,30 @@ func (p *averageReward) totalRay(ctx context.Context, w *transient) (pricedPolic
 }
 
 // policyOf returns the policy of the way to the ends and in those where it stays.
-func (p *averageReward) policyOf(w *transient) markov.Actions {
-	policy := markov.NewPackedActions(p.m.States(), p.mostActions)
-	set := func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) }
-	q := w.Quotient
-	q.Lift(w.Policy, set)
+func (p *averageReward) policyOf(w *transient) *columnPolicy {
+	q, pick, stays := *w.Quotient, slices.Clone(w.Policy), make([]markov.Class, len(w.Quotient.Merged))
 	for j, end := range q.Merged {
-		if q.Choice[w.Policy[end.State]] == markov.Stay {
-			in := p.least.Best[w.bestEnd[j]]
+		if q.Choice[pick[end.State]] == markov.Stay {
+			stays[j] = p.least.Best[w.bestEnd[j]]
+		}
+	}
+	q.StayStates = func(j int) []int32 { return stays[j].States }
+	lift := func() *markov.Actions {
+		policy := markov.NewPackedActions(p.m.States(), p.mostActions)
+		set := func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) }
+		q.Lift(pick, set)
+		for _, in := range stays {
 			for i, s := range in.States {
 				set(s, in.Choices[i])
 			}
 		}
+		return &policy
 	}
-	return policy
+	const few = 8
+	if len(pick) > p.m.States()/few { // the policy takes less memory than what it is made of
+		return knownPolicy(lift())
+	}
+	return &columnPolicy{make: sync.OnceValue(lift)}
 }
 
 // immediateMeans returns the means of a policy that stays where it starts, or nil if it has a way to go.
@@ -397,7 +408,7 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 	if err != nil || p.m.Average() || !small && !hasRareEnds(w.LeastTotal) {
 		return value, margin, err
 	}
-	returns, err := q.policyReturns(ctx, &markov.Rule{Actions: q.policyOf(w)}, false)
+	returns, err := q.policyReturns(ctx, &markov.Rule{Actions: *q.policyOf(w).actions()}, false)
 	if err != nil {
 		return 0, 0, err
 	}

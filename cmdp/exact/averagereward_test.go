@@ -133,7 +133,7 @@ func TestAveragePrice(t *testing.T) {
 			}
 			policy := make([]int, m.States())
 			for s := range policy {
-				policy[s] = got.policy.At(s)
+				policy[s] = got.policy.actions().At(s)
 			}
 			if v := longRun(m, policy); !floats.EqualApprox(v, got.returns, 1e-9) ||
 				math.Abs(floats.Dot(dir, v)-want) > 1e-9 {

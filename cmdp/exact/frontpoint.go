@@ -119,7 +119,7 @@ func (f *front) withoutLimits(p pricer, gradient []float64, aim float64,
 		f.planner.keepColumns(f.columns)
 		return &supportingPoint{Result: r, policy: f.lazily(func(ctx context.Context, q pricer) (*Result, error) {
 			if c.policy != nil {
-				return &Result{Policy: &Policy{steps: []markov.Rule{{Actions: *c.policy}}}}, nil
+				return &Result{Policy: &Policy{steps: []markov.Rule{{Actions: *c.policy.actions()}}}}, nil
 			}
 			policy, err := q.recoverPolicy(ctx, []column{c}, []float64{1}, face{cost: gradient}, math.Inf(1))
 			return &Result{Policy: policy}, err

@@ -186,11 +186,11 @@ func TestGrids(t *testing.T) {
 					t.Errorf("trial %d, %+v: bound %.15g, margin %g, error %v: want %.15g", trial, g, value, margin,
 						err, want)
 				}
-				x, err := p.visits(t.Context(), &markov.Rule{Actions: *got.policy}, 0)
+				x, err := p.visits(t.Context(), &markov.Rule{Actions: *got.policy.actions()}, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkVisits(t, m, got.policy, func(s int) float64 { return p.visitsTo(x, int32(s)) })
+				checkVisits(t, m, got.policy.actions(), func(s int) float64 { return p.visitsTo(x, int32(s)) })
 			}
 		}
 	})

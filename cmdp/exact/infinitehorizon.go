@@ -355,8 +355,8 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		if endless != nil {
 			return p.recurrentRay(ctx, z.Quotient, policy, endless, z.Policy[endless[0]] < 0)
 		}
-		out := pricedPolicy{policy: policy, value: value, margin: margin, approximate: rough, certified: proved,
-			cancellingGains: p.loopGains(z.Loops)}
+		out := pricedPolicy{policy: knownPolicy(policy), value: value, margin: margin, approximate: rough,
+			certified: proved, cancellingGains: p.loopGains(z.Loops)}
 		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy}, enoughDigits(p.tolerance))
 		if err != nil {
 			return out, err

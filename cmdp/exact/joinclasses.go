@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
@@ -31,7 +30,7 @@ func (s *recovery) joinClasses() error {
 	if p == nil {
 		return nil
 	}
-	runs := make(map[*markov.Actions]*longRunFrequencies)
+	runs := make(map[*columnPolicy]*longRunFrequencies)
 	columns, weights, rays, _ := s.incumbentMixture()
 	if len(columns) < 2 || len(rays) > 0 {
 		return nil
@@ -60,7 +59,7 @@ func (s *recovery) joinClasses() error {
 }
 
 // joinWithin is joinClasses for a mixture whose classes are to become one within a gap. It sets joined if they do.
-func (s *recovery) joinWithin(gap float64, t *longRunMixture, runs map[*markov.Actions]*longRunFrequencies) error {
+func (s *recovery) joinWithin(gap float64, t *longRunMixture, runs map[*columnPolicy]*longRunFrequencies) error {
 	cost := s.incumbent.cost
 	s.acceptedGap = max(s.acceptedGap, gap)
 	s.opts.Gap = 0.9 * gap // of which rounding takes a little

@@ -61,14 +61,14 @@ func unlinked(columns []column, weights []float64) ([]column, []float64) {
 
 // longRunMixtureOf returns what becomes of a mixture. runs remembers the long runs of policies.
 func (p *averageReward) longRunMixtureOf(ctx context.Context, columns []column, weights []float64,
-	runs map[*markov.Actions]*longRunFrequencies) (*longRunMixture, error) {
+	runs map[*columnPolicy]*longRunFrequencies) (*longRunMixture, error) {
 	t := &longRunMixture{p: p, mass: make([]float64, p.k.Choices()), users: make([]int32, p.k.Choices())}
 	t.columns, t.weights = unlinked(columns, weights)
 	for _, c := range t.columns {
 		run := runs[c.policy]
 		if run == nil {
 			var err error
-			run, err = p.frequenciesOf(ctx, &markov.Rule{Actions: *c.policy})
+			run, err = p.frequenciesOf(ctx, &markov.Rule{Actions: *c.policy.actions()})
 			if err != nil {
 				return nil, err
 			}
@@ -232,7 +232,7 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 			heaviest = j
 		}
 	}
-	st = &markov.Rule{Actions: t.columns[heaviest].policy.Clone(), Mixed: make(map[int32][]float64)}
+	st = &markov.Rule{Actions: t.columns[heaviest].policy.actions().Clone(), Mixed: make(map[int32][]float64)}
 	if len(group) == 1 && len(t.rays) == 0 || p.m.Average() && t.sameEnds(group) {
 		return st, weight, nil
 	}
@@ -243,7 +243,7 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 	var differ []int32
 	var parts []weightedRule
 	for _, j := range group {
-		parts = append(parts, weightedRule{p: p.infiniteHorizon, st: markov.Rule{Actions: *t.columns[j].policy},
+		parts = append(parts, weightedRule{p: p.infiniteHorizon, st: markov.Rule{Actions: *t.columns[j].policy.actions()},
 			weight: t.weights[j]})
 	}
 	for s := range int32(p.m.States()) {
@@ -349,9 +349,9 @@ func (p *averageReward) recoverPolicy(ctx context.Context, columns []column, wei
 func (p *averageReward) recoverAlong(ctx context.Context, columns []column, weights []float64, rays []column,
 	steps []float64) (*Policy, error) {
 	if len(columns) == 1 && columns[0].link == nil && len(rays) == 0 {
-		return &Policy{steps: []markov.Rule{{Actions: columns[0].policy.Clone()}}}, nil
+		return &Policy{steps: []markov.Rule{{Actions: columns[0].policy.actions().Clone()}}}, nil
 	}
-	t, err := p.longRunMixtureOf(ctx, columns, weights, make(map[*markov.Actions]*longRunFrequencies))
+	t, err := p.longRunMixtureOf(ctx, columns, weights, make(map[*columnPolicy]*longRunFrequencies))
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func TestMixedPrice(t *testing.T) {
 			}
 			policy := make([]int, m.States())
 			for s := range policy {
-				policy[s] = got.policy.At(s)
+				policy[s] = got.policy.actions().At(s)
 			}
 			v := mixedReturns(m, policy)
 			if got.returns[1] > 0 {

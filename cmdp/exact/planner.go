@@ -431,8 +431,8 @@ func (p *Planner) keepColumns(columns []column) {
 		return
 	}
 	each := p.m.States()
-	if columns[0].policy != nil {
-		each = columns[0].policy.Bytes()
+	if policy := columns[0].policy; policy != nil && policy.known != nil {
+		each = policy.known.Bytes()
 	}
 	most := max(1, min(keptColumns, keptBytes/max(1, each)))
 	p.columns = slices.Clone(columns[max(0, len(columns)-most):])

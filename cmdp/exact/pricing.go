@@ -92,7 +92,7 @@ type pricedPolicy struct {
 	approximate   bool               // the policy may be worse than the best one by what was aimed at
 	certified     bool               // the bound is that of a pass over the model, as of recheck
 	withInfinite  []float64          // the returns with those that do not end, nil if all of them do
-	policy        *markov.Actions    // kept by pricers for which that is cheap
+	policy        *columnPolicy      // kept by pricers for which that is cheap
 	tables        [][]markov.Actions // of each part of a block the actions of each step, where they are kept
 	number        int                // of a Mixer
 	// returns of a step in loops whose returns cancel out in the direction, up to rounding
@@ -108,7 +108,7 @@ type pricedPolicy struct {
 // itself or the direction for which the pricer finds it again.
 type column struct {
 	returns, dir []float64
-	policy       *markov.Actions
+	policy       *columnPolicy
 	tables       [][]markov.Actions
 	number       int
 	surplus      *surplus // a limit, instead of a policy; ray is not nil then
@@ -117,6 +117,26 @@ type column struct {
 	leastWeight  float64  // the weight is at least that
 	block        int      // of the sum, see traits.blocks
 }
+
+// A columnPolicy is the policy of a column, which may be made when it is asked for: most columns are not.
+type columnPolicy struct {
+	known *markov.Actions
+	make  func() *markov.Actions // instead; it may be called concurrently, and returns the same every time
+}
+
+// knownPolicy returns a policy that is there.
+func knownPolicy(policy *markov.Actions) *columnPolicy { return &columnPolicy{known: policy} }
+
+// actions returns the policy, which is only read.
+func (c *columnPolicy) actions() *markov.Actions {
+	if c.known != nil {
+		return c.known
+	}
+	return c.make()
+}
+
+// actionAt returns the action of a column's policy in a state.
+func (c *column) actionAt(s int32) int { return c.policy.actions().At(int(s)) }
 
 func newColumn(p pricedPolicy, dir []float64) column {
 	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, tables: p.tables, number: p.number,

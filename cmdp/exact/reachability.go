@@ -161,7 +161,7 @@ func (s *columnGeneration) reachingMixtureOf(q *infiniteHorizon, states []int32)
 		switch {
 		case !(x > 0):
 		case c.ray == nil:
-			w.parts = append(w.parts, weightedRule{p: q, st: markov.Rule{Actions: *c.policy}, weight: x,
+			w.parts = append(w.parts, weightedRule{p: q, st: markov.Rule{Actions: *c.policy.actions()}, weight: x,
 				reaching: states})
 		default:
 			c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.inModel(int32(q.m.States()/2))

@@ -24,7 +24,7 @@ type weightedRule struct {
 func (p *infiniteHorizon) weightedRules(columns []column, weights []float64) []weightedRule {
 	var out []weightedRule
 	for j, c := range columns {
-		out = append(out, weightedRule{p: p, st: markov.Rule{Actions: *c.policy}, weight: weights[j]})
+		out = append(out, weightedRule{p: p, st: markov.Rule{Actions: *c.policy.actions()}, weight: weights[j]})
 	}
 	return out
 }
@@ -71,7 +71,7 @@ func (p *policyEvaluator) purificationCost(columns []column) purificationCost {
 		lo := p.quotient.Component[i]
 		for _, s := range p.quotient.Origin[lo:hi] {
 			if slices.ContainsFunc(columns,
-				func(c column) bool { return c.policy.At(int(s)) != columns[0].policy.At(int(s)) }) {
+				func(c column) bool { return c.actionAt(s) != columns[0].actionAt(s) }) {
 				looks += int(hi - lo)
 				differ++
 			}

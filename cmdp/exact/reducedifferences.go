@@ -34,12 +34,13 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 	f.inequalities = slices.Clone(f.inequalities) // whose offsets change on the way
 	w := &narrowing{p: p, face: f}
 	for s := range p.m.States() {
-		if slices.ContainsFunc(columns, func(c column) bool { return c.policy.At(s) != columns[0].policy.At(s) }) {
-			w.apart = append(w.apart, int32(s))
+		s := int32(s)
+		if slices.ContainsFunc(columns, func(c column) bool { return c.actionAt(s) != columns[0].actionAt(s) }) {
+			w.apart = append(w.apart, s)
 		}
 	}
 	for j, c := range columns {
-		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, enoughDigits(p.tolerance))
+		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy.actions()}, enoughDigits(p.tolerance))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -86,7 +87,7 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 // crossover returns the policy that does as the first of two in the last of the states in which they differ, and as
 // the second in the others, so many of them as its weight is; nil if it does not come to rest as they do.
 func (p *policyEvaluator) crossover(ctx context.Context, columns []column, weights []float64) (*column, error) {
-	a, b := columns[0].policy, columns[1].policy
+	a, b := columns[0].policy.actions(), columns[1].policy.actions()
 	var differ []int32
 	for _, s := range p.quotient.Origin {
 		if a.At(int(s)) != b.At(int(s)) {
@@ -102,7 +103,7 @@ func (p *policyEvaluator) crossover(ctx context.Context, columns []column, weigh
 		return nil, err
 	}
 	p.lastEvaluated = &evaluatedPolicy{policy, slices.Clone(returns)}
-	return &column{returns: returns, policy: &policy}, nil
+	return &column{returns: returns, policy: knownPolicy(&policy)}, nil
 }
 
 // mostDifferent returns the two policies that differ in most of the states that either
@@ -112,7 +113,7 @@ func (w *narrowing) mostDifferent() (a, b *visitedColumn, differ []int32) {
 		for _, y := range w.mix[:i] {
 			var places []int32
 			for j, s := range w.apart {
-				if x.policy.At(int(s)) != y.policy.At(int(s)) && (x.visits[j] > 0 || y.visits[j] > 0) {
+				if x.actionAt(s) != y.actionAt(s) && (x.visits[j] > 0 || y.visits[j] > 0) {
 					places = append(places, int32(j))
 				}
 			}
@@ -129,7 +130,7 @@ func (w *narrowing) mostDifferent() (a, b *visitedColumn, differ []int32) {
 // farther. forever reports that it does not come to rest as a and b do.
 func (w *narrowing) partialSwitch(ctx context.Context, a, b *visitedColumn, differ []int32,
 	guess bool) (h *visitedColumn, forever bool, err error) {
-	policy, first := a.policy.Clone(), len(differ)/2
+	policy, first := a.policy.actions().Clone(), len(differ)/2
 	if guess {
 		left := 0.0
 		for _, j := range differ {
@@ -142,14 +143,14 @@ func (w *narrowing) partialSwitch(ctx context.Context, a, b *visitedColumn, diff
 	}
 	for _, j := range differ[:first] {
 		s := int(w.apart[j])
-		policy.Set(s, b.policy.At(s))
+		policy.Set(s, b.actionAt(int32(s)))
 	}
 	st := &markov.Rule{Actions: policy}
 	x, err := w.p.visits(ctx, st, enoughDigits(w.p.tolerance))
 	if err != nil {
 		return nil, false, err
 	}
-	h = &visitedColumn{column{returns: w.p.sumReturns(st, x), policy: &policy}, 0, w.visitsApart(x)}
+	h = &visitedColumn{column{returns: w.p.sumReturns(st, x), policy: knownPolicy(&policy)}, 0, w.visitsApart(x)}
 	return h, len(x.Recurrent) > 0, nil
 }
 

@@ -94,7 +94,7 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 		if !s.totals.Above[l] {
 			value, margin := s.startMean(func(n int32) float64 { return s.totals.Values[n].Array()[l] })
 			out[k] = &pricedPolicy{returns: s.returns(l), value: value, margin: margin, certified: true,
-				policy: s.policies[l]}
+				policy: knownPolicy(s.policies[l])}
 		}
 	}
 	return out, nil

@@ -59,11 +59,11 @@ func TestSweepsOfTotals(t *testing.T) {
 				t.Errorf("far %v: value %.15g, margin %g, error %v: want %.15g", far, value, margin, err, want)
 			}
 			for s := range states - 1 {
-				if a := found.policy.At(s); a != 1 {
+				if a := found.policy.actions().At(s); a != 1 {
 					t.Fatalf("far %v, error %g: action %d in state %d", far, enough, a, s)
 				}
 			}
-			x, err := p.visits(t.Context(), &markov.Rule{Actions: *found.policy}, 0)
+			x, err := p.visits(t.Context(), &markov.Rule{Actions: *found.policy.actions()}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

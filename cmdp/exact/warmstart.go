@@ -33,7 +33,8 @@ func (p *infiniteHorizon) keepSolved(z *markov.LeastTotal, dir []float64, bound 
 func (p *infiniteHorizon) keepPolicy(dir []float64, policy *markov.Actions) {
 	const most = 64
 	if length := floats.Norm(dir, 1); length > 0 {
-		p.priced = append(p.priced[max(0, len(p.priced)-most+1):], column{dir: scaled(1/length, dir), policy: policy})
+		p.priced = append(p.priced[max(0, len(p.priced)-most+1):],
+			column{dir: scaled(1/length, dir), policy: knownPolicy(policy)})
 	}
 }
 
@@ -51,7 +52,7 @@ func (p *infiniteHorizon) beginWithNearest(ctx context.Context, dir []float64) e
 		}
 	}
 	if at >= 0 {
-		z.Begin(p.priced[at].policy)
+		z.Begin(p.priced[at].policy.actions())
 	}
 	return nil
 }
@@ -214,9 +215,9 @@ func remaining(rose, before float64) float64 {
 func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir []float64, proved bool,
 	missing float64) (out pricedPolicy, err error) {
 	z.Mend()
-	out = pricedPolicy{policy: p.liftPolicy(z), approximate: true, certified: proved,
+	out = pricedPolicy{policy: knownPolicy(p.liftPolicy(z)), approximate: true, certified: proved,
 		cancellingGains: p.loopGains(z.Loops)}
-	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy}, missing)
+	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy.actions()}, missing)
 	if err != nil {
 		return out, err
 	}

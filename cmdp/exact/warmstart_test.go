@@ -97,7 +97,7 @@ func TestVisitsOfReturnsThatCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact, _, err := p.returns(t.Context(), &markov.Rule{Actions: *got.policy}, 0)
+		exact, _, err := p.returns(t.Context(), &markov.Rule{Actions: *got.policy.actions()}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

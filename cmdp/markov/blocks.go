@@ -18,12 +18,15 @@ type blockForm struct {
 	place       []int32 // of each state, where it is in order
 	graph       Graph   // of the chain
 	components  tarjan
-	within      *Chain // of the block at hand, its states numbered from 0
+	entering    []int32 // of each state, how many transitions lead to it from states that are not peeled off
+	peeled      []int32 // the states that no cycle leads to, each before those that it leads to
+	within      *Chain  // of the block at hand, its states numbered from 0
 	elimination elimination
 	v           []float64 // of the states of a block
 }
 
-// search finds the blocks: the components of the chain, as a graph with one choice in each state.
+// search finds the blocks: the components of the chain, as a graph with one choice in each state. A policy has few
+// states that a cycle leads to as a rule, and the others are found without a search.
 func (f *blockForm) search(ctx context.Context, y *Chain) error {
 	n := y.States()
 	f.chain, f.order, f.first, f.place = y, f.order[:0], append(f.first[:0], 0), grown(f.place, n)
@@ -37,12 +40,39 @@ func (f *blockForm) search(ctx context.Context, y *Chain) error {
 	}
 	f.components.start(ctx, &f.graph, "eliminating states")
 	emit := f.endBlock
+	f.peel(y)
 	for root := int32(n) - 1; root >= 0; root-- {
 		if err := f.components.from(root, emit); err != nil {
 			return err
 		}
 	}
+	for i := range f.peeled {
+		f.endBlock(f.peeled[len(f.peeled)-1-i:][:1])
+	}
 	return nil
+}
+
+// peel takes off the states that no cycle leads to, each after all that lead to it (Kahn 1962).
+func (f *blockForm) peel(y *Chain) {
+	f.entering, f.peeled = resized(f.entering, y.States()), f.peeled[:0]
+	for _, to := range y.next {
+		f.entering[to]++
+	}
+	for s, n := range f.entering {
+		if n == 0 {
+			f.peeled = append(f.peeled, int32(s))
+		}
+	}
+	for i := 0; i < len(f.peeled); i++ {
+		s := f.peeled[i]
+		f.components.index[s] = finished
+		for _, to := range y.next[y.first[s]:y.first[s+1]] {
+			f.entering[to]--
+			if f.entering[to] == 0 {
+				f.peeled = append(f.peeled, to)
+			}
+		}
+	}
 }
 
 // endBlock makes states the next block, in the order of their numbers.

@@ -206,13 +206,19 @@ func (p *LeastMean) Restart() {
 func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []float64) (mean float64, err error) {
 	states := p.ends.Part(i)
 	choices := make([]int32, len(states))
-	slow := p.Best[i].slow
+	slow, known := p.Best[i].slow, p.Best[i].States != nil
 	scale := p.sizes[i]
-	low, err := p.relativeSweeps(ctx, states, choices, scale, slow)
+	const close = 1e-13
+	wanted := math.Max(close*scale, p.Aim)
+	var low float64
+	if slow && known {
+		low, err = p.leastResidual(states, floats.Dot(dir, p.Best[i].Mean)-wanted), ctx.Err()
+	} else {
+		low, err = p.relativeSweeps(ctx, states, choices, scale, slow)
+	}
 	if err != nil {
 		return 0, err
 	}
-	known := p.Best[i].States != nil
 	if !known || !slow {
 		found, err := p.recurrentClass(ctx, states, choices, dir)
 		if err != nil {
@@ -223,13 +229,12 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 		}
 	}
 	mean = floats.Dot(dir, p.Best[i].Mean)
-	const close = 1e-13
 	p.Best[i].slow = slow
 	short := mean - low
 	if short > close*scale && short <= p.Aim {
 		p.Rough = true
 	}
-	if short > math.Max(close*scale, p.Aim) {
+	if short > wanted {
 		p.slow, p.Best[i].slow = append(p.slow, i), true
 		if !known || !slow {
 			for j, s := range states {
@@ -276,7 +281,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		}
 		before = append(before[:0], choices...)
 		if err == nil {
-			if p.Aim > 0 && mean-p.leastResidual(states) <= p.Aim {
+			if p.Aim > 0 && mean-p.leastResidual(states, mean-p.Aim) <= p.Aim {
 				break
 			}
 			last.keep(p, states, choices, best)
@@ -530,8 +535,9 @@ func (p *LeastMean) reached(from int32, choices []int32) []int32 {
 	return queue
 }
 
-// leastResidual returns the least of what a choice returns and adds to the bias, which no mean is below.
-func (p *LeastMean) leastResidual(states []int32) float64 {
+// leastResidual returns the least of what a choice returns and adds to the bias, which no mean is below, or the first
+// one that is below enough.
+func (p *LeastMean) leastResidual(states []int32, enough float64) float64 {
 	least := math.Inf(1)
 	for _, s := range states {
 		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
@@ -543,6 +549,9 @@ func (p *LeastMean) leastResidual(states []int32) float64 {
 				}
 				least = min(least, x)
 			}
+		}
+		if least < enough {
+			break
 		}
 	}
 	return least

@@ -160,15 +160,11 @@ func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
 	for _, f := range q.ZeroStates {
 		set(f[0], f[1])
 	}
-	into := q.Predecessors
-	lead := func(members, to []int32) {
-		if len(to) == len(members) { // there is no way to find
-			return
+	var to []int32 // what policies inside merged components come to
+	lead := func(members, targets []int32) {
+		if len(targets) < len(members) { // there is a way to find
+			to = append(to, targets...)
 		}
-		if into == nil {
-			into = (&Graph{Kernel: q.Kernel, Allowed: q.Inside}).Predecessors()
-		}
-		into.Attract(to, set)
 	}
 	for j, end := range q.Merged {
 		i := pick[end.State]
@@ -186,6 +182,14 @@ func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
 		}
 		lead(q.Members(j), place)
 	}
+	if len(to) == 0 {
+		return
+	}
+	into := q.Predecessors
+	if into == nil {
+		into = (&Graph{Kernel: q.Kernel, Allowed: q.Inside}).Predecessors()
+	}
+	into.Attract(to, set)
 }
 
 // Row returns the successors of a choice of the quotient and their probabilities.
