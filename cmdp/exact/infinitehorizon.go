@@ -40,6 +40,7 @@ type infiniteHorizon struct {
 	// the returns of the last policy that was priced, which tell the size of values
 	lastReturns []float64
 	solved      solvedDirections
+	nearness    int      // see nearStart, 0 to look at all states
 	priced      []column // the last directions, of length 1, and their policies
 }
 
@@ -81,6 +82,7 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 		p.signs[i].down = p.signs[i].down || r < 0
 		p.steps[i] = math.Max(p.steps[i], math.Abs(r))
 	}
+	p.nearness = 1
 	p.known, p.solvers, p.chain = new(modelAnalysis), make(map[string]*markov.LeastTotal), new(markov.Chain)
 	p.numberStates()
 	p.parts = &markov.Partition{First: p.quotient.Component, Order: p.quotient.Origin} // without the states that rest
@@ -169,14 +171,19 @@ func (p *infiniteHorizon) solverFor(ctx context.Context, dir []float64) (z *mark
 		return nil, err
 	}
 	if z == nil {
-		p.progress.At("finding a policy that comes to rest", math.NaN(), p.m.States())
-		if p.quotient.First == nil {
-			p.quotient.Fill(&p.graph, p.quotient.Origin, nil)
-		}
-		z = markov.NewLeastTotal(p.quotient, p.gamma, p.workers, p.chain)
+		z = p.plainSolver()
 	}
 	p.solvers[string(key)] = z
 	return z, nil
+}
+
+// plainSolver returns a solver in which nothing is collapsed.
+func (p *infiniteHorizon) plainSolver() *markov.LeastTotal {
+	p.progress.At("finding a policy that comes to rest", math.NaN(), p.m.States())
+	if p.quotient.First == nil {
+		p.quotient.Fill(&p.graph, p.quotient.Origin, nil)
+	}
+	return markov.NewLeastTotal(p.quotient, p.gamma, p.workers, p.chain)
 }
 
 // collapsedSolver returns the solver for a direction in which end components are collapsed, the same one as for
@@ -234,9 +241,19 @@ func (p *infiniteHorizon) nonnegative(dir []float64) bool {
 }
 
 // nonnegativeSolver returns the solver for a direction without negative rewards. End components without rewards that
-// cost something to leave are collapsed.
+// cost something to leave are collapsed. Where every choice costs something there is one for all such directions.
 func (p *infiniteHorizon) nonnegativeSolver(ctx context.Context, dir []float64) (*markov.LeastTotal, error) {
 	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.returnsNothing(dir, c) })
+	if !slices.Contains(nothing, true) {
+		for _, z := range p.solvers {
+			if z.Quotient == p.quotient && z.LowerBound == 0 {
+				return z, nil
+			}
+		}
+		z := p.plainSolver()
+		z.LowerBound = 0
+		return z, nil
+	}
 	rest, zero, err := p.zeroStates(ctx, nothing)
 	if err != nil {
 		return nil, err
@@ -351,6 +368,7 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		if err != nil {
 			return pricedPolicy{}, err
 		}
+		near := p.visitor.Near != nil
 		policy := p.liftPolicy(z)
 		if endless != nil {
 			return p.recurrentRay(ctx, z.Quotient, policy, endless, z.Policy[endless[0]] < 0)
@@ -376,6 +394,10 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		}
 		if rough && missed < close/8 {
 			z.Relax()
+		}
+		if near && missed > close && (p.visitor.Beyond || z.Allowance() == 0) {
+			p.nearness *= 4
+			continue
 		}
 		switch {
 		case missed <= close || tolerance == 0 || p.gamma == 1 && z.Allowance() == 0:
@@ -426,17 +448,20 @@ func (p *infiniteHorizon) loopGains(loops []markov.Loop) [][]float64 {
 func (p *infiniteHorizon) scalarize(z *markov.LeastTotal, dir []float64) {
 	d := len(dir)
 	z.Reset(p.tolerance)
-	for i, c := range z.Quotient.Choice {
-		if c == markov.Stay {
-			continue
+	for _, at := range z.Looked() {
+		for i := z.Quotient.First[at[0]]; i < z.Quotient.First[at[1]]; i++ {
+			c := z.Quotient.Choice[i]
+			if c == markov.Stay {
+				continue
+			}
+			sum, size := 0.0, 0.0
+			for j, r := range p.k.ReturnsOf(int(c), d) {
+				x := float64(dir[j] * r)
+				sum += x
+				size += math.Abs(x)
+			}
+			z.Reward[i], z.Weight[i] = sum, size
 		}
-		sum, size := 0.0, 0.0
-		for j, r := range p.k.ReturnsOf(int(c), d) {
-			x := float64(dir[j] * r)
-			sum += x
-			size += math.Abs(x)
-		}
-		z.Reward[i], z.Weight[i] = sum, size
 	}
 }
 
@@ -459,6 +484,7 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 	if err != nil {
 		return nil, nil, math.Inf(-1), 0, err
 	}
+	p.lookNear(z, tolerance)
 	for {
 		p.scalarize(z, dir)
 		z.Tolerance = tolerance

@@ -2,10 +2,12 @@ package exact
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/internal/threshold"
 	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
@@ -109,8 +111,12 @@ func (d *solvedDirections) combine(v, dir []float64) bool {
 func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 	proved bool) (out pricedPolicy, ok bool, err error) {
 	z, err := p.solverFor(ctx, dir)
-	if err != nil || !z.Raises() {
+	if err != nil {
 		return out, false, err
+	}
+	p.lookNear(z, aim)
+	if !z.Raises() {
+		return out, false, nil
 	}
 	v := make([]float64, p.m.States())
 	if !p.solved.combine(v, dir) {
@@ -136,6 +142,49 @@ func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 		}
 	}
 	return out, ok, err
+}
+
+// lookNear makes a solver, and visits, look at the states near the start alone, where no reward is negative and values
+// need not be exact. What is farther away costs nothing for the bound; it is a good one if policies hardly come there.
+// It forgets the values then.
+func (p *infiniteHorizon) lookNear(z *markov.LeastTotal, tolerance float64) {
+	p.visitor.Near = nil
+	if p.nearness == 0 || !p.certifies || tolerance == 0 || z.LowerBound < 0 {
+		z.LookNear(nil)
+		return
+	}
+	near := p.nearStart(z.Quotient)
+	if near != nil {
+		p.visitor.Near = p.nearStart(p.quotient)
+	}
+	if p.visitor.Near == nil {
+		p.nearness, near = 0, nil
+	}
+	z.LookNear(near)
+}
+
+// nearStart returns of the large components of a quotient in which the process starts, by their first states, how many
+// states are near the start, nil for none. The more nearness, the more these are.
+func (p *infiniteHorizon) nearStart(q *markov.Quotient) map[int32]int32 {
+	const part = 3 // of a component, which is looked at as a whole otherwise
+	near := make(map[int32]int32)
+	most := make(map[int32]int)
+	for _, st := range p.m.StartStates() {
+		n := q.Number[st.State]
+		if i, _ := slices.BinarySearch(q.Component, n+1); n < q.Rest {
+			lo := q.Component[i-1]
+			near[lo] = max(near[lo], n-lo)
+			most[lo] = int(q.Component[i]-lo) / part
+		}
+	}
+	for lo, n := range near {
+		near[lo] = int32(min(math.MaxInt32, p.nearness*max(int(n), threshold.Swept)+2))
+	}
+	maps.DeleteFunc(near, func(lo, n int32) bool { return int(n) > most[lo] })
+	if len(near) == 0 {
+		return nil
+	}
+	return near
 }
 
 // raiseWithin is raise by sweeps over some states.

@@ -67,6 +67,74 @@ func TestDirectionsShareValues(t *testing.T) {
 	}
 }
 
+// TestDirectionsNearTheStart asks for directions of walks that begin close to their end. Values are found near the start
+// alone, as long as that is enough, for the first two and for those between them. They are compared with policy
+// iteration by dense matrices, and the returns of policies with those of all their visits.
+func TestDirectionsNearTheStart(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	threshold.Stretch = 16 // sweeps go over all states
+	rng := rand.New(rand.NewPCG(26, 41))
+	near, wide := 0, 0
+	for range 12 {
+		m := grid{width: 2 + rng.IntN(2), height: 40, ahead: 0.8, slips: true, sure: 0.3}.model(t, rng)
+		start := m.States() - 2 - rng.IntN(3)
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{*m.Kernel(0)},
+			Start: []cmdp.StartState{{State: start, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(2), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 8 {
+			share, enough := rng.Float64(), 0.0
+			if n < 2 {
+				share, enough = float64(1-n), 1e-5
+			}
+			dir := []float64{share + 0.05, 1 - share} // steps ahead have only the first return
+			v, _ := howard(t, m, func(c int32) float64 { return floats.Dot(dir, p.k.ReturnsOf(int(c), 2)) })
+			aim := v[start] * math.Pow(10, -2-4*rng.Float64())
+			p.configure(nil, enough, true)
+			asked := aim
+			if n < 2 {
+				asked, aim = 0, 2e-4*v[start]
+			}
+			got, err := p.price(t.Context(), dir, asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.visitor.Near != nil {
+				near++
+			} else {
+				wide++
+			}
+			found, rounding := floats.Dot(dir, got.returns), 1e-9*v[start]
+			if !(got.margin <= rounding) || got.value-got.margin > v[start] || found < v[start]-rounding ||
+				found-got.value > aim+rounding {
+				t.Errorf("direction %v: a policy at %.15g, bound %.15g: want them around %.15g, at most %g between them",
+					dir, found, got.value, v[start], aim)
+			}
+			exact, _, err := p.returns(t.Context(), &markov.Rule{Actions: *got.policy}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if missed := floats.Distance(exact, got.returns, 1); missed > 1e-8*floats.Norm(exact, 1) {
+				t.Errorf("direction %v: returns %v: want %v", dir, got.returns, exact)
+			}
+			if n > 0 && rng.IntN(4) > 0 {
+				continue
+			}
+			if value, margin, err := p.recheck(t.Context(), dir); err != nil || !(math.Abs(value-v[start]) <= rounding) {
+				t.Errorf("direction %v: bound %.15g, margin %g, error %v: want %.15g", dir, value, margin, err, v[start])
+			}
+		}
+	}
+	if near < 20 || wide < 20 {
+		t.Errorf("values were found near the start %d times, and %d times anywhere: want many of both", near, wide)
+	}
+}
+
 // TestVisitsOfReturnsThatCancel raises values in a direction in which two returns of a million a step cancel out but
 // for a millionth. Visits to ten digits would miss the returns by more than the aim.
 func TestVisitsOfReturnsThatCancel(t *testing.T) {

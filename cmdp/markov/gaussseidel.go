@@ -108,8 +108,9 @@ func (z *LeastTotal) Raises() bool {
 		large, whole := false, z.gamma == 1
 		for i, hi := range z.Quotient.Component[1:] {
 			if lo := z.Quotient.Component[i]; int(hi-lo) > threshold.Swept {
-				reach, _, _ := z.componentExtent(lo, hi)
-				large, whole = true, whole && blockLength(hi-lo, reach) == hi-lo
+				end := z.end(i)
+				reach, _, _ := z.componentExtent(lo, end)
+				large, whole = true, whole && blockLength(end-lo, reach) == end-lo
 			}
 		}
 		whole = whole && large
@@ -129,7 +130,7 @@ func (z *LeastTotal) raise(ctx context.Context, lo, hi int32) {
 	z.raised = true
 	end, fell := hi, false
 	if n, ok := z.Within[lo]; ok {
-		end = lo + n
+		end = min(hi, lo+n)
 	}
 	for n := 0; n < z.Sweeps && ctx.Err() == nil; n++ {
 		_, fell = z.sweepCached(w, lo, end, hi, 0.5)
@@ -145,8 +146,17 @@ func (z *LeastTotal) Mend() {
 		if !z.raised || int(hi-lo) <= threshold.Swept {
 			continue
 		}
-		if met := make([]bool, hi-lo); !z.isProper(lo, hi, met) {
-			z.properPolicy(lo, hi, met)
+		end := z.end(i)
+		if met := make([]bool, end-lo); !reachesExit(met, z.policyRow(lo, end, hi)) {
+			if end == hi {
+				z.properPolicy(lo, hi, met)
+				continue
+			}
+			for s, m := range met {
+				if !m {
+					z.Policy[lo+int32(s)] = z.resting[lo+int32(s)]
+				}
+			}
 		}
 	}
 	z.raised = false
@@ -315,11 +325,12 @@ func (z *LeastTotal) componentExtent(lo, hi int32) (reach int32, least, most flo
 // isProper reports whether the policy leaves a component from everywhere. It notes from where it does in met, which is
 // false everywhere.
 func (z *LeastTotal) isProper(lo, hi int32, met []bool) bool {
-	return reachesExit(met, z.policyRow(lo, hi))
+	return reachesExit(met, z.policyRow(lo, hi, hi))
 }
 
-// policyRow returns what visits the successors of a state of a component under the policy, see reachesExit.
-func (z *LeastTotal) policyRow(lo, hi int32) func(s int32, visit func(n int32) bool) {
+// policyRow returns what visits the successors of a state of [lo, hi) under the policy, see reachesExit, but for those
+// in [hi, end).
+func (z *LeastTotal) policyRow(lo, hi, end int32) func(s int32, visit func(n int32) bool) {
 	if !z.holdsChoices(lo, hi) {
 		return func(s int32, visit func(n int32) bool) {
 			next, prob := z.Quotient.Row(z.Policy[lo+s])
@@ -328,6 +339,9 @@ func (z *LeastTotal) policyRow(lo, hi int32) func(s int32, visit func(n int32) b
 			}
 			for j, n := range next {
 				if n < lo || n >= hi {
+					if n >= hi && n < end {
+						continue
+					}
 					n = hi
 				}
 				if prob[j] > 0 && visit(n-lo) {
@@ -345,6 +359,9 @@ func (z *LeastTotal) policyRow(lo, hi int32) func(s int32, visit func(n int32) b
 		}
 		for _, n := range next {
 			if n < lo || n >= hi {
+				if n >= hi && n < end {
+					continue
+				}
 				n = hi
 			}
 			if visit(n - lo) {

@@ -2,7 +2,9 @@ package markov
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"cmdpsolve/internal/threshold"
 )
@@ -43,6 +45,9 @@ type LeastTotal struct {
 	Shortfall float64   // by how much some backup falls short of a value, with a discount
 	Fell      bool      // some value fell in the last of Sweeps, so that values may be above their backups
 
+	near           map[int32]int32 // see LookNear
+	looked         [][2]int32      // the ranges of states that are looked at
+	resting        []int32         // a policy that comes to rest, of which LookNear leaves some
 	gamma          float64
 	workers        int
 	longest        int            // most successors of a choice
@@ -82,10 +87,52 @@ func NewLeastTotal(q *Quotient, gamma float64, workers int, chain *Chain) *Least
 	z.Reward, z.Weight = make([]float64, len(q.Choice)), make([]float64, len(q.Choice))
 	z.iterative = make(map[int]bool)
 	z.slow = make(map[int]bool)
+	z.looked = [][2]int32{{0, q.Rest}}
 	for i := range len(q.Component) - 1 {
 		z.properPolicy(q.Component[i], q.Component[i+1], nil)
 	}
 	return z
+}
+
+// LookNear makes Solve look at the first states of some components alone, so many of those that begin with these
+// states, and forgets all values; nil stands for all. Where those are left the values are 0, so that no reward may be
+// negative, and the policy goes on to rest, whatever that costs.
+func (z *LeastTotal) LookNear(near map[int32]int32) {
+	if near == nil && z.near == nil {
+		return
+	}
+	clear(z.Values)
+	if maps.Equal(near, z.near) {
+		return
+	}
+	if z.near == nil {
+		z.Mend()
+		z.makeProper()
+		z.resting = slices.Clone(z.Policy)
+	}
+	z.near = near
+	z.raises = nil
+	z.slow = make(map[int]bool)
+	z.looked = z.looked[:0]
+	from := int32(0)
+	for i, hi := range z.Quotient.Component[1:] {
+		if end := z.end(i); end < hi {
+			z.looked = append(z.looked, [2]int32{from, end})
+			from = hi
+		}
+	}
+	z.looked = append(z.looked, [2]int32{from, z.Quotient.Rest})
+}
+
+// Looked returns the ranges of states that are looked at, first and end, see LookNear.
+func (z *LeastTotal) Looked() [][2]int32 { return z.looked }
+
+// end returns the end of the states of component i that are looked at.
+func (z *LeastTotal) end(i int) int32 {
+	if n, ok := z.near[z.Quotient.Component[i]]; ok {
+		return z.Quotient.Component[i] + n
+	}
+	return z.Quotient.Component[i+1]
 }
 
 // Reset forgets the loops found for other rewards, and sets Tolerance.
@@ -129,12 +176,17 @@ func (z *LeastTotal) setAllowance() {
 	if z.gamma < 1 || z.Tolerance == 0 {
 		return
 	}
-	for i := range z.Quotient.Choice {
-		if z.Quotient.Choice[i] != Stay {
-			z.allowance += z.Weight[i]
+	choices := 0
+	for _, at := range z.looked {
+		first, end := z.Quotient.First[at[0]], z.Quotient.First[at[1]]
+		for i := first; i < end; i++ {
+			if z.Quotient.Choice[i] != Stay {
+				z.allowance += z.Weight[i]
+			}
 		}
+		choices += int(end - first)
 	}
-	z.allowance *= z.allowanceShare * z.Tolerance / float64(len(z.Quotient.Choice))
+	z.allowance *= z.allowanceShare * z.Tolerance / float64(choices)
 }
 
 // findingValues is what Progress is told.
@@ -268,12 +320,9 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 	if z.Sweeps == 0 {
 		z.Mend()
 	}
-	if z.improper >= 0 {
-		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1], nil)
-		z.improper = -1
-	}
+	z.makeProper()
 	for i := range len(z.Quotient.Component) - 1 {
-		lo, hi := z.Quotient.Component[i], z.Quotient.Component[i+1]
+		lo, hi := z.Quotient.Component[i], z.end(i)
 		if i%1024 == 0 {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -292,11 +341,25 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 		}
 	}
 	if !math.IsInf(z.LowerBound, -1) { // what choices are made cheaper by may have added up to more
-		for s, x := range z.Values {
-			z.Values[s] = max(x, z.LowerBound)
+		for _, at := range z.looked {
+			for s := at[0]; s < at[1]; s++ {
+				z.Values[s] = max(z.Values[s], z.LowerBound)
+			}
 		}
 	}
+	if z.near != nil && z.Sweeps == 0 {
+		z.raised = true
+		z.Mend()
+	}
 	return nil, nil
+}
+
+// makeProper makes the policy come to rest where the last Solve found one that does not.
+func (z *LeastTotal) makeProper() {
+	if z.improper >= 0 {
+		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1], nil)
+		z.improper = -1
+	}
 }
 
 // SolveComponent is Solve for component i, of several states, where those before it have been solved.

@@ -39,7 +39,7 @@ func (z *LeastTotal) sweepWhole(ctx context.Context, i int, lo, hi int32, cold b
 // choices are held. As long as it changes in many states a few sweeps do.
 func (z *LeastTotal) evaluateSwept(ctx context.Context, i int, lo, hi int32) bool {
 	met := make([]bool, hi-lo)
-	if len(passBack(met, z.policyRow(lo, hi))) > 0 { // they may come to rest all the same, which takes longer to see
+	if len(passBack(met, z.policyRow(lo, hi, hi))) > 0 { // they may come to rest all the same, which is a longer search
 		z.properPolicy(lo, hi, met)
 		z.policyChanges++
 	}

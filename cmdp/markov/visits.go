@@ -31,6 +31,11 @@ type Visits struct {
 	initialGuess map[int32][]float64
 	wide         map[int32]bool // components, by their first states, that are too wide to be eliminated
 	slow         map[int32]bool // components in which sweeps are slow
+	// Near says of components, by their first states, how many of their states are looked at, the first ones, where
+	// so little leads to the others that it would not be sent on there.
+	Near map[int32]int32
+	// Beyond tells that more did in the last Solve.
+	Beyond bool
 }
 
 // NewVisits returns the visits of policies with discount gamma, 1 for totals. A quotient without merged states,
@@ -119,6 +124,7 @@ const findingVisits = "finding visits of states"
 // Arrivals may be negative: visits that are no more. The visits of the last policy are a first guess.
 func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, missing float64) (*Occupancy, error) {
 	q := p.quotient
+	p.Beyond = false
 	out := &Occupancy{Counts: mass}
 	for i := len(q.Component) - 2; i >= 0; i-- {
 		lo, hi := q.Component[i], q.Component[i+1]
@@ -192,6 +198,17 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, mis
 	}
 	if p.gamma == 1 && int(hi-lo) > threshold.Swept && !p.slow[lo] {
 		x := guess()
+		if n, ok := p.Near[lo]; ok && rest > 0 && allZero(mass[n:]) {
+			near, least := x[:n], rest/float64(hi-lo)
+			if p.propagate(ctx, st, lo, lo+n, mass[:n], near, rest) && p.leading(st, near, lo, hi) <= least {
+				clear(x[n:])
+				copy(mass, near)
+				p.propagateAllOut(st, lo, lo+n, out)
+				clear(mass[n:])
+				return nil
+			}
+			p.Beyond = true
+		}
 		if p.propagate(ctx, st, lo, hi, mass, x, rest) {
 			copy(mass, x)
 			p.propagateAllOut(st, lo, hi, out)
@@ -227,6 +244,22 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, mis
 		out.Recurrent = append(out.Recurrent, p.quotient.Origin[n])
 	}
 	return nil
+}
+
+// leading returns how much visits x of the first states of the component [lo, hi) bring to its others.
+func (p *Visits) leading(st *Rule, x []float64, lo, hi int32) (sum float64) {
+	room, end := make([]WeightedChoice, 0, p.most), lo+int32(len(x))
+	for s, y := range x {
+		for _, t := range p.choose(room[:0], st, lo+int32(s)) {
+			next, prob := p.kernel.Row(t.Choice)
+			for j, n := range next {
+				if n := p.quotient.Number[n]; n >= end && n < hi {
+					sum += math.Abs(y) * t.Prob * prob[j]
+				}
+			}
+		}
+	}
+	return sum
 }
 
 // residual turns what arrives in states into what is still missing beside the visits x of all but the last, which
