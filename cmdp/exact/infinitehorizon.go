@@ -76,11 +76,12 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 	}
 	p.signs = make([]struct{ up, down bool }, m.Dim())
 	p.steps = make([]float64, m.Dim())
-	for j, r := range p.k.Returns {
-		i := j % m.Dim()
-		p.signs[i].up = p.signs[i].up || r > 0
-		p.signs[i].down = p.signs[i].down || r < 0
-		p.steps[i] = math.Max(p.steps[i], math.Abs(r))
+	for of := range slices.Chunk(p.k.Returns, max(1, m.Dim())) {
+		for i, r := range of {
+			p.signs[i].up = p.signs[i].up || r > 0
+			p.signs[i].down = p.signs[i].down || r < 0
+			p.steps[i] = max(p.steps[i], math.Abs(r))
+		}
 	}
 	p.nearness = 1
 	p.known, p.solvers, p.chain = new(modelAnalysis), make(map[string]*markov.LeastTotal), new(markov.Chain)

@@ -47,10 +47,11 @@ func (g *Graph) connected(ctx context.Context, states []int32, what string) (boo
 	}
 }
 
-// oneComponent makes components of the states without choices and one of all others, if these are many and connected.
-func (g *Graph) oneComponent(ctx context.Context, p *Partition) (bool, error) {
+// oneComponent makes components of the states up to last without choices and one of all others, if these are many and
+// connected.
+func (g *Graph) oneComponent(ctx context.Context, p *Partition, last int32) (bool, error) {
 	var rest, others []int32
-	for s := int32(g.States()) - 1; s >= 0; s-- {
+	for s := last; s >= 0; s-- {
 		switch {
 		case !g.Has(s):
 		case g.Kernel.First[s] == g.Kernel.First[s+1]:

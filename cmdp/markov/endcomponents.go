@@ -3,6 +3,7 @@ package markov
 import (
 	"context"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 )
@@ -44,9 +45,27 @@ func (g *Graph) EndComponents(ctx context.Context) (*EndComponents, error) {
 
 // HasEndComponent reports whether the graph has an end component.
 func (g *Graph) HasEndComponent(ctx context.Context) (bool, error) {
+	if g.Cycles != nil && g.Cycles.Len() == len(g.Cycles.Order) {
+		return slices.ContainsFunc(g.Cycles.Order, g.mayStay), ctx.Err()
+	}
 	f := g.beginSearch()
 	err := f.splitAll(ctx, 1)
 	return f.found.Len() > 0, err
+}
+
+// mayStay reports whether a choice of a state surely leads back to it.
+func (g *Graph) mayStay(s int32) bool {
+	for c := g.Kernel.First[s]; c < g.Kernel.First[s+1] && g.Has(s); c++ {
+		next, prob := g.Kernel.Row(int(c))
+		stays := g.Allows(c)
+		for j, n := range next {
+			stays = stays && (n == s || prob[j] == 0)
+		}
+		if stays {
+			return true
+		}
+	}
+	return false
 }
 
 // An endComponentSearch is the state of the search for end components.

@@ -73,11 +73,18 @@ func (p *Partition) add(states []int32) {
 func (g *Graph) Components(ctx context.Context) (*Partition, error) {
 	p := newPartition(g.States())
 	p.Order = make([]int32, 0, g.States())
-	if one, err := g.oneComponent(ctx, p); one || err != nil {
+	last, err := g.addSingles(ctx, p)
+	if last < 0 || err != nil {
+		return p, err
+	}
+	if one, err := g.oneComponent(ctx, p, last); one || err != nil {
 		return p, err
 	}
 	t := newTarjan(ctx, g, findingComponents)
-	for s := int32(g.States()) - 1; s >= 0; s-- {
+	for _, s := range p.Order {
+		t.index[s] = finished
+	}
+	for s := last; s >= 0; s-- {
 		if !g.Has(s) {
 			continue
 		}
@@ -92,6 +99,30 @@ func (g *Graph) Components(ctx context.Context) (*Partition, error) {
 		}
 	}
 	return p, nil
+}
+
+// addSingles makes components of the last states, as long as each leads to itself and to states after it alone: of all
+// states, in a model without a cycle that counts forwards. It returns the last state that is left, −1 for none.
+func (g *Graph) addSingles(ctx context.Context, p *Partition) (last int32, err error) {
+	one, behind := make([]int32, 1), true
+	for last = int32(g.States()) - 1; last >= 0; last-- {
+		if len(p.Order)%reportEvery == 0 {
+			g.Progress.At(findingComponents, float64(len(p.Order))/float64(g.States()), g.States())
+			if ctx.Err() != nil {
+				return last, ctx.Err()
+			}
+		}
+		if !g.Has(last) {
+			continue
+		}
+		g.each(last, func(n int32) { behind = behind && n > last })
+		if !behind {
+			break
+		}
+		one[0] = last
+		p.add(one)
+	}
+	return last, nil
 }
 
 // findingComponents is what Progress is told.
@@ -216,21 +247,29 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 // Reachable reports of each state whether it can be reached from one of the given states, by whatever choices.
 func Reachable(k *cmdp.Kernel, from []int32) []bool { return (&Graph{Kernel: k}).Reachable(from) }
 
-// Reachable reports of each state whether it can be reached from one of the given states.
+// Reachable reports of each state whether it can be reached from one of the given states. One pass through memory in
+// order finds most of them, since models count forwards as a rule.
 func (g *Graph) Reachable(from []int32) []bool {
 	met := make([]bool, g.States())
-	var queue []int32
-	visit := func(s int32) {
-		if !met[s] {
-			met[s] = true
-			queue = append(queue, s)
+	for _, s := range from {
+		met[s] = true
+	}
+	at, back := int32(0), []int32(nil)
+	visit := func(n int32) {
+		if !met[n] {
+			met[n] = true
+			if n < at {
+				back = append(back, n)
+			}
 		}
 	}
-	for _, s := range from {
-		visit(s)
+	for ; at < int32(len(met)); at++ {
+		if met[at] {
+			g.each(at, visit)
+		}
 	}
-	for n := 0; n < len(queue); n++ {
-		g.each(queue[n], visit)
+	for n := 0; n < len(back); n++ {
+		g.each(back[n], visit)
 	}
 	return met
 }

@@ -217,7 +217,8 @@ func (z *LeastTotal) roundingShare() float64 {
 // that they have.
 func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 	q := z.Quotient
-	var queue []int32
+	var room [denseStates]int32 // enough as a rule
+	queue := room[:0]
 	for s := lo; s < hi; s++ {
 		if met != nil && met[s-lo] {
 			queue = append(queue, s)
