@@ -467,32 +467,34 @@ func servers(t testing.TB, count, horizon int) *fleet.Fleet {
 		{Name: "server", Count: count, Model: m, Returns: []int{0, 1}}}}
 }
 
-// TestLeastAndMostAtEachStep: both sides of a limit at each step, and a budget over the episode, hold in every
-// episode when the fleet is planned again at each step or dispatched.
+// TestLeastAndMostAtEachStep: both sides of a limit at each step, and a budget over the episode, which may hardly
+// suffice for them, hold in every episode when the fleet is planned again at each step or dispatched.
 func TestLeastAndMostAtEachStep(t *testing.T) {
 	const horizon = 6
 	f := servers(t, 20, horizon)
-	limits := []fleet.Limit{{Return: 1, Step: fleet.Episode, Bound: 41}}
-	for h := range horizon {
-		limits = append(limits, fleet.Limit{Return: 1, Step: h, Bound: 9.5},
-			fleet.Limit{Return: 1, Step: h, AtLeast: true, Bound: 5})
-	}
-	p, task := maximizing(t, f, limits, 1)
-	plan := solved(t, p, task)
-	for name, player := range players(t, f, task, plan) {
-		played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 100, Seed: 4})
-		if err != nil {
-			t.Fatal(err)
+	for _, budget := range []float64{41, 31.5} {
+		limits := []fleet.Limit{{Return: 1, Step: fleet.Episode, Bound: budget}}
+		for h := range horizon {
+			limits = append(limits, fleet.Limit{Return: 1, Step: h, Bound: 9.5},
+				fleet.Limit{Return: 1, Step: h, AtLeast: true, Bound: 5})
 		}
-		if played.KeptSteps.Share != 1 {
-			t.Errorf("%s keeps the limits of the steps in %g of the episodes", name, played.KeptSteps.Share)
-		}
-		if played.Kept.Share != 1 {
-			t.Errorf("%s keeps the budget in %g of the episodes", name, played.Kept.Share)
-		}
-		t.Logf("%s: %.3f of %.3f, kept %.2f", name, -played.Each.Mean, -plan.Bound, played.Kept.Share)
-		if -played.Each.Mean < -0.9*plan.Bound {
-			t.Errorf("%s earns %g of %g", name, -played.Each.Mean, -plan.Bound)
+		p, task := maximizing(t, f, limits, 1)
+		plan := solved(t, p, task)
+		for name, player := range players(t, f, task, plan) {
+			played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 100, Seed: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if played.KeptSteps.Share != 1 {
+				t.Errorf("%s keeps the limits of the steps in %g of the episodes", name, played.KeptSteps.Share)
+			}
+			if played.Kept.Share != 1 {
+				t.Errorf("%s keeps the budget %g in %g of the episodes", name, budget, played.Kept.Share)
+			}
+			t.Logf("%s: %.3f of %.3f, kept %.2f", name, -played.Each.Mean, -plan.Bound, played.Kept.Share)
+			if -played.Each.Mean < -0.9*plan.Bound {
+				t.Errorf("%s earns %g of %g", name, -played.Each.Mean, -plan.Bound)
+			}
 		}
 	}
 }
@@ -699,5 +701,299 @@ func TestServedSurely(t *testing.T) {
 		if x < 0.915*bound {
 			t.Errorf("%s earns %.4f of the plan", name, x/bound)
 		}
+	}
+}
+
+// scaled returns a fleet whose returns are changed, by the return of the fleet that they are added to.
+func scaled(t testing.TB, f *fleet.Fleet, change func(to int, x float64) float64) *fleet.Fleet {
+	t.Helper()
+	of := &fleet.Fleet{Returns: f.Returns, EachStep: f.EachStep}
+	for _, kind := range f.Types {
+		m := kind.Model
+		changed := func(returns []float64) []float64 {
+			out := slices.Clone(returns)
+			for i := range out {
+				out[i] = change(kind.Returns[i%m.Dim()], out[i])
+			}
+			return out
+		}
+		spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
+		for h := range m.Kernels() {
+			k, rows := cmdp.NewKernel(), m.Rows(h)
+			for s := range m.States() {
+				first, end := rows.Choices(s)
+				for c := first; c < end; c++ {
+					next, prob := rows.Row(c)
+					returns, outcomes := changed(rows.Returns(c)), []float64(nil)
+					for i := range next {
+						if rows.Random() {
+							outcomes = append(outcomes, changed(rows.Outcome(c, i))...)
+						}
+					}
+					if rows.Random() {
+						clear(returns)
+						for i, p := range prob {
+							floats.AddScaled(returns, p, outcomes[i*m.Dim():][:m.Dim()])
+						}
+					}
+					k.AppendRandom(next, prob, returns, outcomes)
+				}
+				k.EndState()
+			}
+			spec.Kernels = append(spec.Kernels, k)
+		}
+		var err error
+		kind.Model, err = cmdp.NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of.Types = append(of.Types, kind)
+	}
+	return of
+}
+
+// TestTenthsAreCounted: limits on returns in tenths are broken as often as those on ten times as much, in whole
+// numbers, also where returns cancel out, and their sums have the same distributions.
+func TestTenthsAreCounted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 28))
+	touched := 0
+	for i := range 20 {
+		f := random(t, rng, shape{types: 2, agents: 2, states: 2, actions: 2, successors: 2, horizon: 2,
+			resources: 1, stepwise: i%3 == 0, nasty: true, signed: i%2 == 0})
+		var policies [][]fleet.Drawn
+		for k := range f.Types {
+			policies = append(policies, []fleet.Drawn{{Share: 1, Policy: newDrawing(rng, f.Types[k].Model)}})
+		}
+		rows := nastyLimits(t, rng, f)
+		for n := range rows {
+			floats.Scale(float64(1+2*rng.IntN(2)), rows[n].Normal)
+			rows[n].Offset = float64(rng.IntN(5) - 1)
+		}
+		var played [2]*fleet.Played
+		var sums [2][]*fleet.Sum
+		for n, parts := range []float64{1, 10} {
+			of := scaled(t, f, func(_ int, x float64) float64 { return math.Round(4*x) / parts })
+			p, err := fleet.NewPlanner(of, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var task cmdp.Task
+			if task.Box, err = p.Box(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				r.Offset /= parts
+				task.Constraints = append(task.Constraints, r)
+			}
+			player, err := fleet.NewSharing(of, policies)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sums[n], err = player.Sums(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+			played[n], err = fleet.Play(t.Context(), of, task, player,
+				fleet.PlayOptions{Episodes: 100, Seed: uint64(i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole, tenths := played[0], played[1]
+		if whole.Kept != tenths.Kept || whole.KeptSteps != tenths.KeptSteps {
+			t.Errorf("%d: limits in tenths are kept in %v, %v: want %v, %v", i, tenths.Kept, tenths.KeptSteps,
+				whole.Kept, whole.KeptSteps)
+		}
+		for k, l := range tenths.Limits {
+			if l.Broken != whole.Limits[k].Broken {
+				t.Errorf("%d: limit %v in tenths is broken in %v: want %v", i, l.Constraint, l.Broken, whole.Limits[k].Broken)
+			}
+			of, in := sums[0][k], sums[1][k]
+			if (of == nil) != (in == nil) {
+				t.Errorf("%d: limit %v in tenths has the distribution %v", i, l.Constraint, in)
+				continue
+			}
+			if of != nil {
+				near(t, "probability in tenths", in.AtMost(l.Offset), of.AtMost(rows[k].Offset), 1e-12)
+				touched++
+			}
+		}
+	}
+	if touched < 50 {
+		t.Errorf("%d limits have distributions", touched)
+	}
+}
+
+// TestUnitsOfLimits: with one of two resources in another unit all players do the same.
+func TestUnitsOfLimits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 30))
+	const unit = 1 << 12
+	for i := range 12 {
+		f := random(t, rng, shape{types: 2, agents: 10, states: 3, actions: 3, successors: 2, horizon: 4, resources: 2,
+			stepwise: i%2 == 0})
+		limits := []fleet.Limit{{Return: 2, Step: fleet.Episode, Bound: math.Ceil(float64(f.Agents())/4) + 0.25}}
+		for h := range f.Horizon() {
+			for ret := 1; ret < 3; ret++ {
+				limits = append(limits, fleet.Limit{Return: ret, Step: h,
+					Bound: math.Ceil(float64(f.Agents())/6) + 0.25})
+			}
+		}
+		var played [2]map[string]*fleet.Played
+		for n, by := range []float64{1, unit} {
+			of := scaled(t, f, func(to int, x float64) float64 {
+				if to == 2 {
+					return by * x
+				}
+				return x
+			})
+			list := slices.Clone(limits)
+			for k := range list {
+				if list[k].Return == 2 {
+					list[k].Bound *= by
+				}
+			}
+			p, task := maximizing(t, of, list, 1)
+			played[n] = make(map[string]*fleet.Played)
+			for name, player := range players(t, of, task, solved(t, p, task)) {
+				one, err := fleet.Play(t.Context(), of, task, player, fleet.PlayOptions{Episodes: 20, Seed: 5})
+				if err != nil {
+					t.Fatal(err)
+				}
+				played[n][name] = one
+			}
+		}
+		for name, of := range played[0] {
+			for j, x := range of.Mean {
+				if ret, _ := f.At(j); ret == 2 {
+					x *= unit
+				}
+				if got := played[1][name].Mean[j]; math.Abs(got-x) > 1e-9*max(1, math.Abs(x)) {
+					t.Errorf("%d: %s with another unit: coordinate %d is %g: want %g", i, name, j, got, x)
+				}
+			}
+		}
+	}
+}
+
+// TestLooseBudgets: a budget that is more than can be used changes nothing of what is dispatched.
+func TestLooseBudgets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for i := range 12 {
+		f := random(t, rng, shape{types: 2, agents: 10, states: 3, actions: 3, successors: 2, horizon: 4, resources: 1,
+			stepwise: i%2 == 0})
+		var limits []fleet.Limit
+		for h := range f.Horizon() {
+			limits = append(limits, fleet.Limit{Return: 1, Step: h, Bound: math.Ceil(float64(f.Agents())/4) + 0.25})
+		}
+		var played [2]*fleet.Played
+		for n := range played {
+			p, task := maximizing(t, f, limits, 1)
+			player, err := fleet.NewDispatcher(t.Context(), f, task, solved(t, p, task))
+			if err != nil {
+				t.Fatal(err)
+			}
+			played[n], err = fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 20, Seed: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			limits = append(limits, fleet.Limit{Return: 1, Step: fleet.Episode, Bound: float64(100 * f.Agents())})
+		}
+		if floats.Distance(played[1].Mean, played[0].Mean, math.Inf(1)) > 1e-9 {
+			t.Errorf("%d: with a loose budget %v: want %v", i, played[1].Mean, played[0].Mean)
+		}
+	}
+}
+
+// TestNothingLeftToChance: where every action has one successor, and the plan is one of whole agents, planning again
+// comes to the plan, however seldom.
+func TestNothingLeftToChance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	whole, mixed := 0, 0
+	for i := range 60 {
+		f := random(t, rng, shape{types: 1 + i%2, agents: 6, states: 3, actions: 3, successors: 1, horizon: 5,
+			resources: 1, stepwise: i%3 == 0})
+		f = scaled(t, f, func(to int, x float64) float64 {
+			if to == 1 {
+				return math.Ceil(x / 10)
+			}
+			return x
+		})
+		var limits []fleet.Limit
+		for h := range f.Horizon() {
+			limits = append(limits, fleet.Limit{Return: 1, Step: h, Bound: float64(rng.IntN(f.Agents() + 1))})
+		}
+		p, task := maximizing(t, f, limits, 1)
+		plan, err := p.Solve(t.Context(), task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.Status != exact.Optimal || floats.Distance(plan.Whole, plan.Returns, math.Inf(1)) > 1e-9 {
+			continue
+		}
+		whole++
+		if len(plan.Types[0].Policies) > 1 {
+			mixed++
+		}
+		for name, player := range players(t, f, task, plan) {
+			played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 2, Seed: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != "dispatch" && math.Abs(played.Each.Mean-plan.Objective) > 1e-6 {
+				t.Errorf("%d: %s comes to %g: want %g", i, name, played.Each.Mean, plan.Objective)
+			}
+		}
+	}
+	if whole < 20 || mixed < 10 {
+		t.Errorf("%d plans of whole agents, %d of them of several policies", whole, mixed)
+	}
+}
+
+// TestBudgetsByDefinition: a limit is a budget if it is about the episode alone, and no outcome of a step takes
+// anything off what it bounds.
+func TestBudgetsByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	counts := make(map[bool]int)
+	for i := range 60 {
+		f := random(t, rng, shape{types: 1, agents: 1, states: 2, actions: 2, successors: 3, horizon: 2,
+			resources: 1, stepwise: i%3 == 0, nasty: true, signed: true})
+		p, err := fleet.NewPlanner(f, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Constraints: nastyLimits(t, rng, f)[:3]}
+		if task.Box, err = p.Box(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		budgets, err := fleet.Budgets(f, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, c := range task.Constraints {
+			step, single := stepOf(f, c)
+			want := single && step == fleet.Episode
+			kind := f.Types[0]
+			for h := range kind.Model.Kernels() {
+				rows := kind.Model.Rows(h)
+				for choice := range kind.Model.Kernel(h).Choices() {
+					next, _ := rows.Row(choice)
+					for e := range next {
+						used := 0.0
+						for j, x := range rows.Outcome(choice, e) {
+							if to := kind.Returns[j]; to >= 0 {
+								used += c.Normal[to] * x
+							}
+						}
+						want = want && used >= 0
+					}
+				}
+			}
+			counts[want]++
+			if budgets[k] != want {
+				t.Errorf("%d: limit %v is a budget: %v", i, c, budgets[k])
+			}
+		}
+	}
+	if counts[true] < 10 {
+		t.Errorf("%v: want more budgets", counts)
 	}
 }

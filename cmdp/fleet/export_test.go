@@ -32,3 +32,12 @@ var Binomial = binomial
 
 // ShareOut is how agents that begin in known states are shared between policies.
 var ShareOut = shareOut
+
+// Budgets says which limits of a task are budgets.
+func Budgets(f *Fleet, task cmdp.Task) (budgets []bool, err error) {
+	rows, err := f.rowsOf(task)
+	for _, r := range rows {
+		budgets = append(budgets, r.budget)
+	}
+	return budgets, err
+}

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -232,6 +233,9 @@ func checkPlan(t *testing.T, f *fleet.Fleet, plan *fleet.Plan, task cmdp.Task) {
 			}
 			agents += a.Agents
 			share += a.Share
+		}
+		if !slices.IsSortedFunc(tp.Policies, func(a, b fleet.Assignment) int { return cmp.Compare(b.Share, a.Share) }) {
+			t.Errorf("type %d: the largest share is not the first", k)
 		}
 		if agents != kind.Count || math.Abs(share-1) > 1e-9 {
 			t.Errorf("type %d: %d agents of %d, shares that sum to %v", k, agents, kind.Count, share)
@@ -466,6 +470,24 @@ func priced(t *testing.T, f *fleet.Fleet, limits []fleet.Limit, prices []float64
 
 func TestCheck(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
+	// endless gives the two types models of one state without a horizon.
+	endless := func(f *fleet.Fleet, specs ...cmdp.ModelSpec) {
+		for k, spec := range specs {
+			rest := cmdp.NewKernel()
+			rest.Append([]int32{0}, []float64{1}, []float64{0, 0})
+			rest.EndState()
+			spec.Dim, spec.Kernels = 2, []cmdp.Kernel{rest}
+			spec.Start = []cmdp.StartState{{State: 0, Probability: 1}}
+			m, err := cmdp.NewModel(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Types[k].Model = m
+		}
+		if specs[0].Discount != specs[1].Discount || specs[0].Average {
+			f.EachStep = nil
+		}
+	}
 	for name, spoil := range map[string]func(f *fleet.Fleet){
 		"no types":     func(f *fleet.Fleet) { f.Types = nil },
 		"no agents":    func(f *fleet.Fleet) { f.Types[0].Count = 0 },
@@ -476,6 +498,19 @@ func TestCheck(t *testing.T) {
 		"each twice":   func(f *fleet.Fleet) { f.EachStep = []int{1, 1} },
 		"few starts":   func(f *fleet.Fleet) { f.Types[0].Starts = []int{1} },
 		"other starts": func(f *fleet.Fleet) { f.Types[0].Starts = make([]int, f.Types[0].Model.States()) },
+		"starts elsewhere": func(f *fleet.Fleet) {
+			kind := &f.Types[0]
+			kind.Starts = make([]int, kind.Model.States())
+			kind.Starts[1-kind.Model.StartStates()[0].State] = kind.Count
+		},
+		"agents too many": func(f *fleet.Fleet) {
+			kind := &f.Types[0]
+			kind.Starts = make([]int, kind.Model.States())
+			kind.Starts[kind.Model.StartStates()[0].State] = kind.Count + 1
+		},
+		"means and sums":   func(f *fleet.Fleet) { endless(f, cmdp.ModelSpec{Average: true}, cmdp.ModelSpec{Discount: 1}) },
+		"other discounts":  func(f *fleet.Fleet) { endless(f, cmdp.ModelSpec{Discount: 0.5}, cmdp.ModelSpec{Discount: 0.6}) },
+		"steps of no time": func(f *fleet.Fleet) { endless(f, cmdp.ModelSpec{Discount: 0.5}, cmdp.ModelSpec{Discount: 0.5}) },
 		"horizon": func(f *fleet.Fleet) {
 			f.Types[1].Model = random(t, rng, shape{types: 1, agents: 1, states: 2, actions: 2, successors: 2,
 				horizon: 9, resources: 1}).Types[0].Model

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -74,24 +75,46 @@ func TestSafePlans(t *testing.T) {
 	}
 }
 
-// TestSafePlansByEpisodes: where use cannot be counted, episodes are played.
+// TestSafePlansByEpisodes: where use cannot be counted, episodes are played. What they say of the limits is near to
+// what others say. The farther end of Wilson's interval is a normal quantile away by its own variance.
 func TestSafePlansByEpisodes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, 14))
-	f := random(t, rng, shape{types: 2, agents: 12, states: 3, actions: 3, successors: 2, horizon: 2, resources: 1})
-	safe, _, task := safely(t, f, 0.3, 0.9)
-	if !safe.Met {
-		t.Fatalf("not met: %v", safe.Holds)
+	counted := 0
+	for _, x := range []struct {
+		seed               uint64
+		share, probability float64
+	}{{1, 0.6, 0.9}, {9, 0.3, 0.2}} {
+		rng := rand.New(rand.NewPCG(13, x.seed))
+		f := random(t, rng, shape{types: 2, agents: 6, states: 3, actions: 3, successors: 2, horizon: 2, resources: 1})
+		safe, _, task := safely(t, f, x.share, x.probability)
+		if !safe.Met {
+			t.Fatalf("not met: %v", safe.Holds)
+		}
+		player, err := fleet.NewIndependent(f, safe.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 4000, Seed: 77})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, l := range played.Limits {
+			h := safe.Holds[k]
+			near(t, "probability", 1-l.Broken.Share, h.Probability, 0.02)
+			if h.Episodes == 0 {
+				continue
+			}
+			counted++
+			n, p := float64(h.Episodes), 1-h.Probability
+			const z = 1.959963984540054
+			end := p + h.Half
+			if p > 0.5 {
+				end = p - h.Half
+			}
+			near(t, "end of an interval", (end-p)*(end-p), z*z*end*(1-end)/n, 1e-9)
+		}
 	}
-	player, err := fleet.NewIndependent(f, safe.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 4000, Seed: 77})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, l := range played.Limits {
-		near(t, "probability", 1-l.Broken.Share, safe.Holds[k].Probability, 0.02)
+	if counted < 2 {
+		t.Errorf("%d limits were judged by episodes", counted)
 	}
 }
 
@@ -135,7 +158,12 @@ func TestSafeByEnumeration(t *testing.T) {
 		}
 		limits := []fleet.Limit{{Return: 1, Step: 0, Bound: 1.5}, {Return: 1, Step: 1, Bound: 2},
 			{Return: 0, Step: 1, AtLeast: true, Bound: -0.5}}
-		again := func(limits []fleet.Limit) (cmdp.Task, error) { return p.Task(t.Context(), goal, limits) }
+		var tried []cmdp.Task
+		again := func(limits []fleet.Limit) (cmdp.Task, error) {
+			task, err := p.Task(t.Context(), goal, limits)
+			tried = append(tried, task)
+			return task, err
+		}
 		safe, err := p.SolveSafely(t.Context(), limits, again, probability, 1, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -144,28 +172,27 @@ func TestSafeByEnumeration(t *testing.T) {
 			continue
 		}
 		met++
+		for _, task := range tried {
+			plan, err := p.Solve(t.Context(), task, exact.Options{})
+			if err != nil || plan.Status != exact.Optimal || plan.Objective >= safe.Objective-1e-6 {
+				continue
+			}
+			joint := playedBy(f, plan)
+			if !slices.ContainsFunc(tried[0].Constraints,
+				func(c cmdp.Constraint) bool { return holdsWith(c, joint) < probability }) {
+				t.Errorf("%d: a plan with %g: there was one with %g", i, safe.Objective, plan.Objective)
+			}
+		}
 		if safe.Objective < safe.Without.Objective-1e-9 {
 			t.Errorf("%d: margins make the objective better: %g of %g", i, safe.Objective, safe.Without.Objective)
 		}
-		joint := []outcome{{make([]float64, f.Dim()), 1}}
-		for k := range f.Types {
-			for _, a := range safe.Types[k].Policies {
-				for range a.Agents {
-					joint = jointly(joint, outcomes(f, &f.Types[k], a.Policy, f.Types[k].Model.StartStates()))
-				}
-			}
-		}
+		joint := playedBy(f, safe.Plan)
 		for k, l := range limits {
 			c, err := f.Constraint(l)
 			if err != nil {
 				t.Fatal(err)
 			}
-			holds := 0.0
-			for _, o := range joint {
-				if floats.Dot(c.Normal, o.v) <= c.Offset {
-					holds += o.p
-				}
-			}
+			holds := holdsWith(c, joint)
 			near(t, "probability", safe.Holds[k].Probability, holds, 1e-9)
 			if holds < probability-1e-9 || safe.Margins[k] < 0 {
 				t.Errorf("%d: limit %v holds with probability %g, with a margin of %g", i, l, holds, safe.Margins[k])
@@ -178,4 +205,27 @@ func TestSafeByEnumeration(t *testing.T) {
 	if met < 15 {
 		t.Errorf("%d of 30 fleets have a safe plan", met)
 	}
+}
+
+// playedBy returns all joint outcomes of the agents of a plan.
+func playedBy(f *fleet.Fleet, plan *fleet.Plan) []outcome {
+	joint := []outcome{{make([]float64, f.Dim()), 1}}
+	for k := range f.Types {
+		for _, a := range plan.Types[k].Policies {
+			for range a.Agents {
+				joint = jointly(joint, outcomes(f, &f.Types[k], a.Policy, f.Types[k].Model.StartStates()))
+			}
+		}
+	}
+	return joint
+}
+
+// holdsWith returns the probability of the outcomes that keep a limit.
+func holdsWith(c cmdp.Constraint, joint []outcome) (p float64) {
+	for _, o := range joint {
+		if floats.Dot(c.Normal, o.v) <= c.Offset {
+			p += o.p
+		}
+	}
+	return p
 }

@@ -125,7 +125,7 @@ func Play(ctx context.Context, f *Fleet, task cmdp.Task, player Player, options 
 	s.played.Steps = time.steps
 	for first := 0; first < options.Episodes; first += chunk {
 		n := min(chunk, options.Episodes-first)
-		results := make([][]float64, n)
+		results := make([]*returned, n)
 		faults := make([]error, n)
 		relay := parallel.Relay{Workers: options.Workers, Stages: 1, Parts: n, Do: func(_, part int) {
 			faults[part] = ctx.Err()
@@ -139,10 +139,10 @@ func Play(ctx context.Context, f *Fleet, task cmdp.Task, player Player, options 
 		if err := errors.Join(faults...); err != nil {
 			return nil, err
 		}
-		for _, v := range results {
-			s.add(v)
+		for _, r := range results {
+			s.add(r)
 			if options.Each != nil {
-				options.Each(v)
+				options.Each(r.v)
 			}
 		}
 		if options.Progress != nil {
@@ -191,8 +191,14 @@ func (f *Fleet) playable(task cmdp.Task) ([]row, error) {
 	return f.rowsOf(task)
 }
 
-// playEpisode plays one episode and returns its returns, in the coordinates of the fleet.
-func playEpisode(ctx context.Context, f *Fleet, player Player, time clock, seed uint64, number int) ([]float64, error) {
+// A returned is what an episode returns, in the coordinates of the fleet.
+type returned struct {
+	v    []float64
+	size []float64 // the sums of the magnitudes that v adds up, by which its rounding is measured
+}
+
+// playEpisode plays one episode.
+func playEpisode(ctx context.Context, f *Fleet, player Player, time clock, seed uint64, number int) (*returned, error) {
 	chance := rand.New(cmdp.Stream(seed, fmt.Sprintf("fleet episode %d", number)))
 	agent := rand.New(cmdp.Stream(seed, fmt.Sprintf("control of fleet episode %d", number)))
 	groups := player.agentGroups()
@@ -214,23 +220,23 @@ func playEpisode(ctx context.Context, f *Fleet, player Player, time clock, seed 
 		}
 		multinomial(chance, p.count, probabilities, func(i, n int) { now[g][start[i].State] += n })
 	}
-	v := make([]float64, f.Dim())
+	sum := &returned{v: make([]float64, f.Dim()), size: make([]float64, f.Dim())}
 	control := player.begin(agent)
 	weight := time.first
 	for h := range time.steps {
 		for g, p := range groups {
 			acts[g] = resized(acts[g], stepChoices(f.Types[p.kind].Model, h))
 		}
-		if err := control.act(ctx, acts, h, now, v); err != nil {
+		if err := control.act(ctx, acts, h, now, sum.v); err != nil {
 			return nil, err
 		}
 		for g, p := range groups {
-			f.step(v, weight, chance, p.kind, h, next[g], now[g], acts[g])
+			f.step(sum, weight, chance, p.kind, h, next[g], now[g], acts[g])
 		}
 		now, next = next, now
 		weight *= time.discount
 	}
-	return v, nil
+	return sum, nil
 }
 
 // stepChoices returns the number of choices of a step.
@@ -249,8 +255,8 @@ func resized(x []int, n int) []int {
 	return x
 }
 
-// step draws where agents of a type get to by what they do, and adds weight times what they return to v.
-func (f *Fleet) step(v []float64, weight float64, chance *rand.Rand, kind, h int, next, now, acts []int) {
+// step draws where agents of a type get to by what they do, and adds weight times what they return to a sum.
+func (f *Fleet) step(sum *returned, weight float64, chance *rand.Rand, kind, h int, next, now, acts []int) {
 	clear(next)
 	rows := f.Types[kind].Model.Rows(h)
 	for s, agents := range now {
@@ -268,12 +274,12 @@ func (f *Fleet) step(v []float64, weight float64, chance *rand.Rand, kind, h int
 			}
 			to, probabilities := rows.Row(c)
 			if !rows.Random() {
-				f.collect(v, kind, h, rows.Returns(c), weight*float64(acts[c]))
+				f.collect(sum, kind, h, rows.Returns(c), weight*float64(acts[c]))
 			}
 			multinomial(chance, acts[c], probabilities, func(i, n int) {
 				next[to[i]] += n
 				if rows.Random() {
-					f.collect(v, kind, h, rows.Outcome(c, i), weight*float64(n))
+					f.collect(sum, kind, h, rows.Outcome(c, i), weight*float64(n))
 				}
 			})
 		}
@@ -376,8 +382,8 @@ func welford(mean, squares *float64, x float64, n int) {
 }
 
 // add adds an episode.
-func (s *sums) add(v []float64) {
-	p := &s.played
+func (s *sums) add(r *returned) {
+	p, v := &s.played, r.v
 	p.Episodes++
 	for i, x := range v {
 		welford(&p.Mean[i], &s.squares[i], x, p.Episodes)
@@ -389,7 +395,7 @@ func (s *sums) add(v []float64) {
 	for k := range s.rows {
 		l := &p.Limits[k]
 		welford(&l.Value.Mean, &s.value[k], s.rows[k].value(v), p.Episodes)
-		excess, broken := s.rows[k].broken(v)
+		excess, broken := s.rows[k].broken(r)
 		if !broken {
 			continue
 		}

@@ -200,6 +200,20 @@ func TestPlayedWithoutHorizon(t *testing.T) {
 			if off, err = player.Drift(t.Context(), played.Steps); err != nil {
 				t.Fatal(err)
 			}
+			want := make([]float64, 2)
+			for k, tp := range plan.Types {
+				for _, a := range tp.Policies {
+					e, err := exact.Evaluate(t.Context(), m, a.Policy)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, to := range f.Types[k].Returns {
+						want[max(to, 0)] += float64(a.Agents*min(1, to+1)) * e.Drift[i] / float64(played.Steps)
+					}
+				}
+			}
+			near(t, "drift of the gain", off[0], want[0], 1e-12)
+			near(t, "drift of the use", off[1], want[1], 1e-12)
 		}
 		for i, want := range plan.Whole {
 			if math.Abs(played.Mean[i]-want) > 1.5*played.Half[i]+off[i] || !(played.Half[i] < 0.05*(1+want)) {

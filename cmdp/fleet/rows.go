@@ -114,16 +114,15 @@ func (f *Fleet) At(coordinate int) (ret, step int) {
 	return f.EachStep[(coordinate-d)/f.Horizon()], (coordinate - d) % f.Horizon()
 }
 
-// broken reports whether a point breaks the limit by more than rounding, and by how much.
-func (r *row) broken(v []float64) (excess float64, broken bool) {
-	sum, size := 0.0, math.Abs(r.Offset)
+// broken reports whether what an episode returned breaks the limit by more than rounding, and by how much.
+func (r *row) broken(of *returned) (excess float64, broken bool) {
+	size := math.Abs(r.Offset)
 	for i, x := range r.Normal {
 		if x != 0 {
-			sum += x * v[i]
-			size += math.Abs(x * v[i])
+			size += math.Abs(x) * of.size[i]
 		}
 	}
-	excess = sum - r.Offset
+	excess = r.value(of.v) - r.Offset
 	return excess, excess > 1e-9*size
 }
 
@@ -155,21 +154,27 @@ func (f *Fleet) stepWeights(dst []float64, kind, h int, dir []float64) {
 	}
 }
 
-// collect adds amount times the returns of an agent of a type at step h to v.
-func (f *Fleet) collect(v []float64, kind, h int, returns []float64, amount float64) {
+// collect adds amount times the returns of an agent of a type at step h to a sum.
+func (f *Fleet) collect(sum *returned, kind, h int, returns []float64, amount float64) {
 	d, steps := len(f.Returns), f.Horizon()
 	for i, to := range f.Types[kind].Returns {
 		if to < 0 || returns[i] == 0 {
 			continue
 		}
 		x := amount * returns[i]
-		v[to] += x
+		sum.add(to, x)
 		for k, ret := range f.EachStep {
 			if ret == to {
-				v[d+k*steps+h] += x
+				sum.add(d+k*steps+h, x)
 			}
 		}
 	}
+}
+
+// add adds x to a coordinate.
+func (r *returned) add(i int, x float64) {
+	r.v[i] += x
+	r.size[i] += math.Abs(x)
 }
 
 // use returns what returns of an agent's step amount to by the weights of a row. Where numbers are added or

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -104,6 +105,7 @@ func TestWhittleByPrices(t *testing.T) {
 		}
 		f, _, task := bandit(t, rows, states, horizon, 2, 0.5)
 		indices, err := fleet.WhittleIndices(f, task)
+		checkOrder(t, f, task, indices, err)
 		m := f.Types[0].Model
 		rested := make(map[[2]int]bool)
 		broken := false
@@ -257,5 +259,45 @@ func TestNoWhittle(t *testing.T) {
 	}
 	if _, err := fleet.WhittleIndices(f, cmdp.Task{}); !errors.Is(err, fleet.ErrNotIndexable) {
 		t.Errorf("no limit: error %v", err)
+	}
+}
+
+// checkOrder: with the actions of each state in the opposite order, agents have the same indices.
+func checkOrder(t *testing.T, f *fleet.Fleet, task cmdp.Task, want fleet.Indices, wanted error) {
+	t.Helper()
+	m := f.Types[0].Model
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
+	for h := range m.Kernels() {
+		k, rows := cmdp.NewKernel(), m.Rows(h)
+		for s := range m.States() {
+			first, end := rows.Choices(s)
+			for c := end - 1; c >= first; c-- {
+				next, prob := rows.Row(c)
+				k.Append(next, prob, rows.Returns(c))
+			}
+			k.EndState()
+		}
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	other := *f
+	other.Types = slices.Clone(f.Types)
+	var err error
+	other.Types[0].Model, err = cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := fleet.WhittleIndices(&other, task)
+	if (err == nil) != (wanted == nil) {
+		t.Fatalf("in the opposite order: error %v: want %v", err, wanted)
+	}
+	if err != nil {
+		return
+	}
+	for h, of := range got[0] {
+		for s, x := range of {
+			if y := want[0][h][s]; x != y && !(math.Abs(x-y) <= 1e-9) && !(math.IsNaN(x) && math.IsNaN(y)) {
+				t.Fatalf("index %g at step %d in state %d: in the opposite order %g", y, h, s, x)
+			}
+		}
 	}
 }
