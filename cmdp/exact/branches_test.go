@@ -349,3 +349,55 @@ func TestBranchesOfCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestBranchesOfDraws: of a draw between policies, branches are one where both states and means are the same, with the
+// probabilities of all together; those at rest are one.
+func TestBranchesOfDraws(t *testing.T) {
+	apart := 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 74))
+		m := randomAverage(t, seed, 2+int(seed%3), 2)
+		k, rests := m.Kernel(0), func(s int) bool { return m.Kernel(0).First[s] == m.Kernel(0).First[s+1] }
+		policies, weights := make([]cmdp.Policy, 4), []float64{0.1, 0.2, 0.3, 0.4}
+		var want []Branch
+		for i := range policies {
+			p := cmdp.Deterministic{make([]int32, m.States())}
+			for s := range p[0] {
+				p[0][s] = rng.Int32N(max(1, k.First[s+1]-k.First[s]))
+			}
+			policies[i] = p
+			for _, b := range denseBranches(t, m, p) {
+				if rests(b.States[0]) {
+					b.States = nil
+				}
+				b.Probability *= weights[i]
+				at := slices.IndexFunc(want, func(o Branch) bool {
+					return slices.Equal(o.States, b.States) && floats.EqualApprox(o.Returns, b.Returns, 1e-8)
+				})
+				if at >= 0 {
+					want[at].Probability += b.Probability
+					continue
+				}
+				if slices.ContainsFunc(want, func(o Branch) bool { return slices.Equal(o.States, b.States) }) {
+					apart++
+				}
+				want = append(want, b)
+			}
+		}
+		got, err := Branches(t.Context(), m, policies, weights)
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("seed %d: branches %+v, %v: want %+v", seed, got, err, want)
+		}
+		for _, b := range got {
+			if !slices.ContainsFunc(want, func(o Branch) bool {
+				return slices.Equal(o.States, b.States) && floats.EqualApprox(o.Returns, b.Returns, 1e-8) &&
+					math.Abs(o.Probability-b.Probability) < 1e-9
+			}) {
+				t.Errorf("seed %d: branch %+v: want %+v", seed, b, want)
+			}
+		}
+	}
+	if apart < 10 {
+		t.Errorf("%d branches with the states of others and other means: the test says little", apart)
+	}
+}

@@ -37,16 +37,24 @@ func every(m *cmdp.Model, try func(v []float64)) {
 	from(0)
 }
 
-// TestDeterministicAgainstAll compares optima and verdicts with those of trying every policy.
+// TestDeterministicAgainstAll compares optima and verdicts with those of trying every policy. In some models all
+// successors are certain, and the cost may be curved.
 func TestDeterministicAgainstAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 6))
 	drawn, none := 0, 0
-	for trial := range 120 {
-		m := randomModel(t, rng, shapeOf{states: 2 + trial%2, actions: 2 + trial%2, horizon: 2, dim: 2, successors: 2,
-			stepwise: trial%2 == 0, rests: trial%3 == 0, integer: trial%4 == 0})
+	for trial := range 240 {
+		shape := shapeOf{states: 2 + trial%2, actions: 2 + trial%2, horizon: 2, dim: 2, successors: 2,
+			stepwise: trial%2 == 0, rests: trial%3 == 0, integer: trial%4 == 0}
+		if trial >= 120 {
+			shape.successors, shape.horizon, shape.states = 1, 3, 2
+		}
+		m := randomModel(t, rng, shape)
 		x := box(t, m)
 		task, rows := randomTask(t, rng, m, x, []float64{rng.NormFloat64(), rng.NormFloat64()})
 		task.Box, task.Constraints = x, rows
+		if trial >= 160 {
+			task.Cost = randomCost(t, rng, x)
+		}
 		r, err := exact.SolveDeterministic(context.Background(), m, task, exact.DeterministicOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -108,6 +108,9 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 	free, _ := harmful.solve(t)
 	r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1})
 	if errors.Is(err, exact.ErrNoTotal) {
+		if fault := namedFault(p.Model, err); fault != "" {
+			return "refused", fault
+		}
 		if p.Model.Means() && o.grows() {
 			if policy := o.growing(); policy != nil {
 				return "refused", fmt.Sprintf("refused: %v: want it unbounded by %v", err, policy)
@@ -215,6 +218,77 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 		return kind, what
 	}
 	return kind, ""
+}
+
+// namedFault returns what is wrong with the choice that an error about a total without end names, "" for nothing: it is
+// one of the model, and gives some of the return.
+func namedFault(m *cmdp.Model, err error) string {
+	var no *exact.NoTotalError
+	if !errors.As(err, &no) || no.Return < 0 {
+		return ""
+	}
+	k := m.Kernel(0)
+	if no.State < m.States() && no.Action >= 0 {
+		if c := int(k.First[no.State]) + no.Action; c < int(k.First[no.State+1]) &&
+			k.ReturnsOf(c, m.Dim())[no.Return] != 0 {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%v (state %d, action %d, return %d): want a choice that gives it", err, no.State, no.Action,
+		no.Return)
+}
+
+// TestPlannerOfEndless: a planner that was asked other questions before has the answers of one that was not.
+func TestPlannerOfEndless(t *testing.T) {
+	kinds := make(map[string]int)
+	for trial := range 100 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 232))
+		p := drawEndless(t, rng, trial%2 == 0)
+		if trial%4 == 0 {
+			addFuel(t, rng, p)
+		}
+		planner, fuel := exact.PlannerOf(t, p.Model), p.Constraints
+		for range 6 {
+			other := drawEndless(t, rng, true)
+			p.Goal, p.Target, p.Constraints = other.Goal, nil, nil
+			for _, c := range other.Constraints {
+				if slices.Contains(p.Returns, c.Return) {
+					p.Constraints = append(p.Constraints, c)
+				}
+			}
+			switch n := p.Model.Dim(); {
+			case trial%4 == 0 && rng.IntN(2) == 0:
+				p.Constraints = append(p.Constraints, fuel[len(fuel)-1])
+			case rng.IntN(2) == 0: // a limit on several returns, which may let all of them grow
+				row := make([]float64, n)
+				row[n-1], row[rng.IntN(n-1)] = 1, float64(rng.IntN(3)-1)
+				p.Target = &problem.Set{Polytope: &problem.Polytope{A: [][]float64{row}, B: []float64{3}}}
+			}
+			task, err := query.TaskOf(t.Context(), p)
+			if err != nil {
+				continue
+			}
+			kind := func(r *exact.Result, err error) string {
+				if err != nil {
+					return "refused"
+				}
+				return r.Status.String()
+			}
+			got, failed := planner.Solve(t.Context(), task, exact.Options{Workers: 1})
+			want, err := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1})
+			kinds[kind(want, err)]++
+			if errors.Is(err, exact.ErrNoTotal) && failed == nil { // policies that are known may be what was not found
+				continue
+			}
+			if kind(got, failed) != kind(want, err) || err == nil && want.Status == exact.Optimal &&
+				math.Abs(got.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) {
+				t.Errorf("trial %d: %v, %+v: want %v, %+v\n%s", trial, failed, got, err, want, describeEndless(p))
+			}
+		}
+	}
+	if kinds["optimal"] < 50 || kinds["infeasible"] < 10 || kinds["unbounded"] < 10 {
+		t.Errorf("%v: the test says little", kinds)
+	}
 }
 
 // TestGrowthWithinALimit draws problems in which each step of the first half of the states takes fuel, of which there
@@ -390,6 +464,42 @@ func TestCostOfGrowthWithinALimit(t *testing.T) {
 	var found *exact.NoTotalError
 	if !errors.As(err, &found) || found.Return != 2 {
 		t.Errorf("%+v, %v: want an error about the toll", r, err)
+	}
+}
+
+// TestUnwantedIsNamed: at the end of a way of some states, a return is had for a while, so that limits are kept, and a toll
+// for ever after. Whoever rests at the start breaks the limits. An error names the choice with the toll, though a policy
+// has to remember there whether it is done with the return.
+func TestUnwantedIsNamed(t *testing.T) {
+	for end := 1; end < 6; end++ {
+		k := cmdp.NewKernel()
+		for s := range int32(end) {
+			k.Append([]int32{s + 1}, []float64{1}, []float64{0, 0})
+			if s == 0 {
+				k.Append([]int32{int32(end) + 1}, []float64{1}, []float64{0, 0})
+			}
+			k.EndState()
+		}
+		k.Append([]int32{int32(end)}, []float64{1}, []float64{1, 0})
+		k.Append([]int32{int32(end)}, []float64{1}, []float64{0, 1})
+		k.EndState()
+		k.EndState()
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &problem.Problem{Model: m, Returns: []string{"gain", "toll"}, Goal: problem.Goal{Minimize: "toll"},
+			Constraints: []problem.Limit{{Return: "gain", AtLeast: new(3.0), AtMost: new(5.0)}}}
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := exact.Solve(t.Context(), m, task, exact.Options{})
+		var no *exact.NoTotalError
+		if !errors.As(err, &no) || !no.Kept || no.State != end || no.Action != 1 || no.Return != 1 {
+			t.Errorf("%+v, %v: want that action 1 in state %d gives the toll for ever", r, err, end)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -66,5 +68,71 @@ func TestValueIterationAgreesWithRecheck(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// countingPricer counts the directions that are priced.
+type countingPricer struct {
+	pricer
+	prices int
+}
+
+func (p *countingPricer) price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error) {
+	p.prices++
+	return p.pricer.price(ctx, dir, aim)
+}
+
+// TestIterationsAreCounted: an answer says how often a direction was priced for it, whatever its verdict.
+func TestIterationsAreCounted(t *testing.T) {
+	verdicts := make(map[Verdict]int)
+	for trial := range 40 {
+		rng := rand.New(rand.NewPCG(12, uint64(trial)))
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 4, Dim: 3, Kernels: []cmdp.Kernel{randomKernel(rng, 10, 3)},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower, upper := make([]float64, 3), make([]float64, 3)
+		m.Shape().ReturnToGo(lower, upper, 0)
+		box, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < 3; i++ {
+			upper[i] = lower[i] + (0.3+0.4*rng.Float64())*(upper[i]-lower[i])
+		}
+		within, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var task cmdp.Task
+		task.Target, err = within.Bounded()
+		if err == nil && trial%3 > 0 {
+			task.Cost, err = cost.NewLinear([]float64{1, 0, 0}, box)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts, err := Options{Workers: 1}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := &countingPricer{pricer: newFiniteHorizon(m, 1)}
+		measured, err := newProgram(t.Context(), counted, task, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newSolver(t.Context(), counted, measured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.run()
+		if err != nil || r.Iterations != counted.prices {
+			t.Fatalf("trial %d: %v, %+v: want %d iterations", trial, err, r, counted.prices)
+		}
+		verdicts[r.Status]++
+	}
+	if verdicts[Optimal] < 5 || verdicts[Infeasible] < 5 {
+		t.Errorf("%v: want both verdicts", verdicts)
 	}
 }

@@ -50,7 +50,8 @@ func TestFrontLooseErrors(t *testing.T) {
 		}
 		restore := threshold.Lower()
 		for i, opts := range []FrontOptions{{Error: 1e-9}, {Error: 1e-2}, {Error: 0.1},
-			{Absolute: []float64{0.3, 0.05}}, {Absolute: []float64{0, 0.2}, Error: 1e-2}} {
+			{Absolute: []float64{0.3, 0.05}}, {Absolute: []float64{0, 0.2}, Error: 1e-2},
+			{Absolute: []float64{0.01, 0.01}, Error: 0.5}} {
 			opts.Over = over
 			got, err := Front(t.Context(), m, cmdp.Task{}, opts)
 			if err != nil || got.Status != Optimal {

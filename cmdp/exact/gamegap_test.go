@@ -190,3 +190,51 @@ func worstOpponent(t *testing.T, m *cmdp.Model, dir []float64) *cmdp.Randomized 
 	g.Solve(t.Context(), against)
 	return g.Opponent().Clone()
 }
+
+// TestBoundOfOnePolicy: the bound that a policy of the agent gives holds whatever the opponent does, in games of one step
+// whose returns are random or corners of a box.
+func TestBoundOfOnePolicy(t *testing.T) {
+	for trial := range 60 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 34))
+		dim := []int{2, 3, 9}[trial%3]
+		payoff := make([][][]float64, 1+rng.IntN(3))
+		draw := func() []float64 {
+			v := make([]float64, dim)
+			for i := range v {
+				v[i] = rng.Float64()
+				if trial%2 == 0 {
+					v[i] = math.Round(v[i])
+				}
+			}
+			return v
+		}
+		columns := 1 + rng.IntN(4)
+		for i := range payoff {
+			for range columns {
+				payoff[i] = append(payoff[i], draw())
+			}
+		}
+		middle := make([]float64, dim)
+		floats.AddConst(0.5, middle)
+		ball, err := geometry.NewBall(middle, 0.1)
+		task := restricted(t, ball, err)
+		s, err := newGapSearch(t.Context(), stepGame(t, payoff), task.Target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.best.Direction = draw()
+		floats.AddConst(-0.5, s.best.Direction)
+		s.bound()
+		probs := make([]float64, len(payoff))
+		s.game.Agent().Distribution(probs, 0, 0)
+		for j := range columns {
+			v := make([]float64, dim)
+			for i, p := range probs {
+				floats.AddScaled(v, p, payoff[i][j])
+			}
+			if far := oracle.Distance(task.Target, v); s.upper < far-1e-9 {
+				t.Errorf("trial %d: bound %v, but column %d is %v away", trial, s.upper, j, far)
+			}
+		}
+	}
+}

@@ -83,13 +83,22 @@ func TestLinearMixer(t *testing.T) {
 		for i := range goal {
 			goal[i] = rng.NormFloat64()
 		}
+		ties := seed%3 == 0 // of many points, in what limits are about
 		var rows []cmdp.Constraint
 		for range rng.IntN(4) {
 			r := cmdp.Constraint{Normal: make([]float64, d)}
 			for i := range d {
 				r.Normal[i] = rng.NormFloat64()
 			}
+			if ties {
+				r.Normal = axis(d, 0, math.Copysign(1, r.Normal[0]))
+			}
 			rows = append(rows, r)
+		}
+		for _, v := range h.points {
+			if ties {
+				v[0] = math.Round(v[0])
+			}
 		}
 		small, general := NewLinearMixer(h, goal, rows), NewLinearMixer(h, goal, rows)
 		for range 5 {
@@ -280,7 +289,7 @@ func TestPolyhedralMixer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		goal, err := cost.NewLinear([]float64{-1 / unit[0], 0, 0.3 / unit[2]}, box)
+		goal, err := cost.NewAffine([]float64{-1 / unit[0], 0, 0.3 / unit[2]}, rng.NormFloat64(), box)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,18 +81,30 @@ func TestPricesOfCurvedGoals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 3))
 	differ := 0
 	for trial := range 150 {
-		m := randomModel(t, rng, shapeOf{states: 2, actions: 3, horizon: 2, dim: 3, successors: 2,
+		d := 3 + trial%3/2
+		m := randomModel(t, rng, shapeOf{states: 2, actions: 3, horizon: 2, dim: d, successors: 2,
 			integer: trial%2 == 0})
 		policies, x := everyPolicy(m), box(t, m)
 		at := policies[rng.IntN(len(policies))]
-		most := []float64{math.Inf(1), at[1], at[2]}
-		asked, err := geometry.NewBox(slices.Repeat([]float64{math.Inf(-1)}, 3), most)
+		most := slices.Clone(at)
+		most[0] = math.Inf(1)
+		asked, err := geometry.NewBox(slices.Repeat([]float64{math.Inf(-1)}, d), most)
 		if err != nil {
 			t.Fatal(err)
 		}
 		task := cmdp.Task{Cost: randomCost(t, rng, x), Box: x}
+		if trial%2 == 1 { // curved in one return: multipliers of both limits may be many
+			center := make([]float64, d)
+			center[0] = x.Lower()[0] - 1
+			task.Cost, err = cost.NewSquared(center, unitVector(d, 0), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 		if trial%4 == 0 { // a kink just where the limits are
-			task.Cost, err = cost.NewNorm(1, []float64{x.Lower()[0] - rng.Float64(), at[1], at[2]}, x)
+			center := slices.Clone(at)
+			center[0] = x.Lower()[0] - rng.Float64()
+			task.Cost, err = cost.NewNorm(1, center, x)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,14 +112,14 @@ func TestPricesOfCurvedGoals(t *testing.T) {
 		if err := task.Within(asked, nil); err != nil {
 			t.Fatal(err)
 		}
-		for i := 1; i < 3; i++ {
-			task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: unitVector(3, i), Offset: most[i]})
+		for i := 1; i < d; i++ {
+			task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: unitVector(d, i), Offset: most[i]})
 		}
 		r, err := exact.Solve(context.Background(), m, task, exact.Options{})
 		if err != nil || r.Status != exact.Optimal {
 			t.Fatalf("trial %d: %v, %v", trial, r, err)
 		}
-		for _, p := range r.Prices[:2] {
+		for _, p := range r.Prices[:d-1] {
 			const little = 1e-5
 			i := slices.Index(p.Normal, 1)
 			looser := slices.Clone(most)

@@ -3,12 +3,16 @@ package exact_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // stayed is a model with a place to stay in: state 1 returns (1, 1) in each step, and
@@ -115,6 +119,41 @@ func TestUnbounded(t *testing.T) {
 			t.Fatalf("%v, %+v: want it met", err, r)
 		}
 	})
+}
+
+// TestUnboundedReturn names the return that changes the cost most in each step of the place where a policy stays.
+func TestUnboundedReturn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 1))
+	const d = 3
+	x, err := geometry.NewBox(slices.Repeat([]float64{-exact.Boundless}, d), slices.Repeat([]float64{exact.Boundless}, d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for trial := range 50 {
+		gain, slope, falls := make([]float64, d), make([]float64, d), make([]float64, d)
+		for i := range gain {
+			gain[i], slope[i] = rng.NormFloat64(), rng.NormFloat64()
+			falls[i] = gain[i] * slope[i]
+		}
+		if floats.Sum(falls) > 0 {
+			floats.Scale(-1, slope)
+			floats.Scale(-1, falls)
+		}
+		k := cmdp.NewKernel()
+		k.Append([]int32{0}, []float64{1}, gain)
+		k.Append([]int32{1}, []float64{1}, make([]float64, d))
+		k.EndState()
+		k.EndState()
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: d, Kernels: []cmdp.Kernel{k},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := exact.Solve(t.Context(), m, cmdp.Task{Cost: linear(t, x, slope)}, exact.Options{})
+		if want := floats.MinIdx(falls); err != nil || r.Status != exact.Unbounded || r.Return != want {
+			t.Errorf("trial %d: %v, %+v: want that return %d, of those that fall by %v, grows", trial, err, r, want, falls)
+		}
+	}
 }
 
 // TestGathersLittle: a limit on a total that can be gathered for ever is kept, however little a step gives: where that
