@@ -115,7 +115,7 @@ func TestDirectionsNearTheStart(t *testing.T) {
 				t.Errorf("direction %v: a policy at %.15g, bound %.15g: want them around %.15g, at most %g between them",
 					dir, found, got.value, v[start], aim)
 			}
-			exact, _, err := p.returns(t.Context(), &markov.Rule{Actions: *got.policy}, 0)
+			exact, _, err := p.returns(t.Context(), &markov.Rule{Actions: *got.policy.actions()}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
