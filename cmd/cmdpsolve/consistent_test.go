@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -74,6 +77,19 @@ func checkConsistent(t *testing.T, r *result) {
 	case "fleet played":
 		c.same("the objective", c.num("objective"), c.obj("returns").obj(goal).num("mean"))
 		c.same("the first way", c.num("objective"), c.list("ways")[0].num("objective.mean"))
+	case "log":
+		price := c.num("objective") - c.num("credible.mean_optimum")
+		if c.maximizes() {
+			price = -price
+		}
+		c.same("the price of not knowing", c.num("credible.price"), price)
+		c.want(!(price < -1e-6), "a plan that is better than the best", price)
+	case "samples":
+		beyond := c.num("exact.objective") - c.num("bound")
+		if !c.maximizes() {
+			beyond = -beyond
+		}
+		c.want(!(beyond > 1e-9), "an optimum beyond the bound", c.num("exact.objective"), c.num("bound"))
 	case "learn":
 		c.same("the objective", c.num("objective"), c.of("average", goal).num(""))
 		c.same("the optimum", c.num("exact.objective"), c.obj("exact").of("returns", goal).num(""))
@@ -246,5 +262,91 @@ func (c *consistency) varied() {
 		}
 		c.want(d.is("exact") == !d.has("ci95") && d.has("episodes") == d.has("ci95"), "exact without episodes")
 		c.want(d.num("sd") >= 0, "the standard deviation", d.num("sd"))
+	}
+}
+
+// TestCommandsAgree: what check and plan both know of a problem is the same: whether limits can be kept, the weight
+// rho, and what the Slater ball tells of it; a plan returns what is in the ranges.
+func TestCommandsAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 2))
+	balls := 0
+	for trial := range 24 {
+		p := drawProblem(rng, []string{"horizon: 3", "discount: 0.75"}[trial%2])
+		file := p.write(t, 1)
+		text, _ := printed(t, "json", "check", file)
+		check := answerOf(t, text)
+		text, _ = printed(t, "json", "plan", file)
+		plan := answerOf(t, text)
+		c := &consistency{&view{answer: plan, words: []string{file}}, t}
+		c.want(check.is("feasible") == (plan.text("status") == "optimal"), "feasible beside "+plan.text("status"))
+		c.same("rho", check.num("rho"), plan.num("rho"))
+		for name, x := range plan.obj("returns") {
+			r, x := check.obj("returns").obj(name), answer{"": x}.num("")
+			c.want(r.num("min") <= x+1e-6 && x <= r.num("max")+1e-6, name+" out of its range", r.num("min"), x, r.num("max"))
+		}
+		if ball := check.obj("slater"); ball.num("rho") > 0 {
+			balls++
+			_, goal, _ := strings.Cut(p.goal, ": ")
+			inside := math.Abs(ball.of("returns", goal).num("") - plan.num("bound"))
+			c.same("rho by the Slater ball", ball.num("rho"), 2*inside/ball.num("radius"))
+		}
+	}
+	if balls < 4 {
+		t.Errorf("%d Slater balls: want more", balls)
+	}
+}
+
+// TestSlackOfSteps: the largest slack of a limit at each step is the least of those at the steps alone.
+func TestSlackOfSteps(t *testing.T) {
+	t.Chdir(t.TempDir())
+	slackOf := func(limit string) float64 {
+		text := "format: cmdp/1\nreturns: [made, places]\ngoal: {maximize: made}\nconstraints: [{return: places, " + limit +
+			"}]\nfleet:\n  - name: van\n    count: 6\n    model:\n      horizon: 3\n      states: [full, empty]\n" +
+			"      start: full\n      returns: [made]\n      transitions:\n" +
+			"        - {state: full, action: drive, next: {empty: 1}, returns: [3]}\n" +
+			"        - {state: full, action: park, next: {full: 1}, returns: [0]}\n" +
+			"        - {state: empty, action: charge, next: {full: 0.5, empty: 0.5}, returns: [0]}\n" +
+			"        - {state: empty, action: park, next: {empty: 1}, returns: [0]}\n" +
+			"    returns: {made: made, places: {action: charge}}\n    starts: {full: 2, empty: 4}\n"
+		if err := os.WriteFile("steps.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, _ := printed(t, "json", "check", "steps.yaml")
+		return answerOf(t, said).list("limits")[0].num("largest_slack")
+	}
+	for _, side := range []string{"at_most: 5", "at_least: 1"} {
+		least, greatest := math.Inf(1), math.Inf(-1)
+		for step := 1; step <= 3; step++ {
+			slack := slackOf(fmt.Sprintf("steps: %d, %s", step, side))
+			least, greatest = min(least, slack), max(greatest, slack)
+		}
+		if got := slackOf("each_step: true, " + side); !near(got, least) {
+			t.Errorf("%s: the largest slack is %g: want %g", side, got, least)
+		}
+		if side == "at_least: 1" && near(least, greatest) {
+			t.Errorf("all steps have the slack %g", least)
+		}
+	}
+}
+
+// TestUnknownConflicts: that limits are compatible but for one is said of those of which it is known.
+func TestUnknownConflicts(t *testing.T) {
+	for n := 2; n < 6; n++ {
+		for _, undecided := range []bool{false, true} {
+			clash := make([]conflictReport, n)
+			for i := range clash {
+				clash[i] = conflictReport{Constraint: fmt.Sprintf("limit %d", i), Undecided: undecided}
+			}
+			said := strings.Join(conflictNotes(clash), " ")
+			for _, c := range clash {
+				if !strings.Contains(said, c.Constraint) {
+					t.Errorf("%q leaves out %s", said, c.Constraint)
+				}
+			}
+			if claims := strings.Contains(said, "can be kept"); claims == undecided ||
+				strings.Contains(said, "is not known") != undecided {
+				t.Errorf("%d limits, undecided %v: %q", n, undecided, said)
+			}
+		}
 	}
 }

@@ -407,8 +407,14 @@ func (a *pageAsked) checkTradeOff() {
 	if len(returns) < 2 {
 		return
 	}
+	a.checkCurve([]float64{1, -1})
+	a.checkCurve([]float64{-1, 1})
+}
+
+func (a *pageAsked) checkCurve(signs []float64) {
+	t, returns := a.t, a.about.list("returns")
+	t.Helper()
 	over := []any{returns[0].text("name"), returns[1].text("name")}
-	signs := []float64{1, -1}
 	var limits []any
 	for _, l := range a.about.list("limits") {
 		if !slices.Contains(over, any(l.text("return"))) {
@@ -424,6 +430,16 @@ func (a *pageAsked) checkTradeOff() {
 	list, _ := curve["points"].([]any)
 	for _, p := range list {
 		points = append(points, answer{"": p}.numbers(""))
+	}
+	corners, _ := curve["corners"].([]any)
+	for _, corner := range corners {
+		at := answer{"": corner}.numbers("")
+		for k, r := range returns[:2] { // where a curve is, all policies are
+			within := 1e-2 * (1 + math.Abs(r.num("max")-r.num("min")))
+			if !(at[k] >= min(r.num("min"), r.num("max"))-within && at[k] <= max(r.num("min"), r.num("max"))+within) {
+				t.Errorf("%s: a curve of %v, %v has the corner %v, beyond all returns", a.file, over, signs, at)
+			}
+		}
 	}
 	for k, name := range over {
 		kind := map[float64]string{1: "maximize", -1: "minimize"}[signs[k]]

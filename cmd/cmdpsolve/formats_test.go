@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"cmdpsolve/cmdp/query"
+
 	"github.com/spf13/pflag"
 )
 
@@ -659,8 +661,8 @@ func TestVariationFlags(t *testing.T) {
 		name := func() string { return []string{"gain", "a=b", "=", "P(x ≥ 2)", "-x", "two words"}[rng.IntN(6)] }
 		var v variation
 		for range rng.IntN(4) {
-			v.limit([]string{"at_most", "at_least"}[rng.IntN(2)])(name() + "=" +
-				[]string{"none", "1e-9", "-2.5", "0.1"}[rng.IntN(4)])
+			v.Bounds = append(v.Bounds, query.Bound{Return: name(), Kind: []string{"at_most", "at_least"}[rng.IntN(2)],
+				Value: []float64{math.Inf(1), 1e-9, -2.5, 0.1}[rng.IntN(4)]})
 		}
 		v.Maximize = []string{"", name()}[rng.IntN(2)]
 		v.Inflate = float64(rng.IntN(3)) / 7

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -20,6 +21,9 @@ func TestVerticesThatPrintAlike(t *testing.T) {
 	rep := &frontReport{over: []objective{{0, "shortage", -1}, {1, "cost", -1}}}
 	for _, v := range [][]float64{{1, 3}, {1 + 1e-9, 3 - 1e-9}, {2, 1}} {
 		rep.Vertices = append(rep.Vertices, &pointReport{returns: v})
+	}
+	if said := strings.Join(rep.notes(p), " "); !strings.Contains(said, "left out, 1 of 3;") {
+		t.Errorf("%q: want 1 of 3 vertices to be left out", said)
 	}
 	rows := rep.vertexTable(p).Rows
 	if len(rows) != 2 || rows[0][0] != 1 || rows[1][0] != 3 || rows[0][3] != -2.0 {

@@ -180,7 +180,9 @@ func TestWrongNumbers(t *testing.T) {
 			continue
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if kind := plainType(f.Value); kind != "int" && kind != "float64" {
+			kind := plainType(f.Value)
+			_, err := strconv.ParseFloat(f.DefValue, 64)
+			if kind != "int" && kind != "float64" && (kind != "string" || err != nil) {
 				return
 			}
 			for _, value := range []string{"-1", "NaN", "-Inf"} {

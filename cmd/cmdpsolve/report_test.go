@@ -1,6 +1,107 @@
 package main
 
-import "testing"
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestPageHasEverything: whatever a result holds stands on its page under its name, whole numbers to the digit, and the
+// command that the page shows is in a shell the words of the one that was given.
+func TestPageHasEverything(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 3))
+	t.Chdir(t.TempDir())
+	const odd = "a b'\"$*\\~#;&(é|<>!=`?[{"
+	for trial := range 12 {
+		words, result := []string{"printf", `%s\n`}, map[string]any{"problem": "p", "choices": 3, "feasible": true}
+		for range 1 + rng.IntN(5) {
+			word := ""
+			for range rng.IntN(5) {
+				word += string([]rune(odd)[rng.IntN(len([]rune(odd)))])
+			}
+			words = append(words, word)
+		}
+		result["command"] = words
+		cells := map[string][]any{} // what each name has, from top to bottom
+		for list := range 3 {
+			var items []map[string]any
+			columns := 1 + rng.IntN(30)
+			for range 1 + rng.IntN(4) {
+				item := map[string]any{}
+				for k := range columns {
+					name := fmt.Sprintf("n%d %02d", list, k)
+					item[name] = drawnCell(rng)
+					cells[name] = append(cells[name], item[name])
+				}
+				items = append(items, item)
+			}
+			result[fmt.Sprint("list", list)] = items
+		}
+		data, err := json.Marshal(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := fmt.Sprintf("it's %d.txt", trial)
+		part, err := partIn(data, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkCells(t, part, cells)
+		if out, err := exec.Command("sh", "-c", part.Command).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v, %s", part.Command, err, out)
+		}
+		if got, err := os.ReadFile(filepath.Clean(file)); err != nil || string(got) != strings.Join(words[2:], "\n")+"\n" {
+			t.Errorf("%s: %q, %v: want %q", part.Command, got, err, words[2:])
+		}
+	}
+}
+
+func drawnCell(rng *rand.Rand) any {
+	switch rng.IntN(3) {
+	case 0:
+		return rng.Int64N(1 << 53)
+	case 1:
+		return rng.NormFloat64() * math.Pow(10, float64(rng.IntN(20)-10))
+	}
+	return fmt.Sprint("word ", rng.IntN(100))
+}
+
+// checkCells looks for what each name has in the tables of a page.
+func checkCells(t *testing.T, part *reportPart, cells map[string][]any) {
+	t.Helper()
+	found := map[string]bool{}
+	for _, table := range part.Tables {
+		if len(table.Heads) > mostPageColumns {
+			t.Errorf("%d columns do not fit on paper", len(table.Heads))
+		}
+		for j, head := range table.Heads {
+			for i, want := range cells[head] {
+				found[head] = true
+				got := table.Rows[i][j]
+				is := got == fmt.Sprint(want)
+				if x, ok := want.(float64); ok {
+					y, err := strconv.ParseFloat(strings.ReplaceAll(got, "−", "-"), 64)
+					is = err == nil && math.Abs(x-y) <= 1e-3*math.Abs(x)
+				}
+				if !is {
+					t.Errorf("%s of row %d is %s: want %v", head, i, got, want)
+				}
+			}
+		}
+	}
+	for name := range cells {
+		if !found[name] {
+			t.Errorf("no column %s", name)
+		}
+	}
+}
 
 // FuzzResult: a saved result may hold anything; it is drawn and put on a page, or refused.
 func FuzzResult(f *testing.F) {

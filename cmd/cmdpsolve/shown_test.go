@@ -403,6 +403,16 @@ func checkSheet(t *testing.T, r *result) {
 		t.Errorf("%v: %v", r.args, err)
 	}
 	for _, row := range rows {
+		low, high := slices.Index(rows[0], "low"), slices.Index(rows[0], "high")
+		if low > 0 && row[low] > "" && row[low] != "low" {
+			interval := make([]float64, 3) // the end, what is known, and the other end
+			for i, at := range []int{low, low - 1, high} {
+				interval[i], _ = strconv.ParseFloat(row[at], 64)
+			}
+			if !slices.IsSorted(interval) {
+				t.Errorf("%v: CSV has intervals that are none: %q", r.args, row)
+			}
+		}
 		for _, cell := range row {
 			x, err := strconv.ParseFloat(cell, 64)
 			right := func(y float64) bool { return x == y || row[1] == "all limits" && x == 1-y } // broken is 1 - kept

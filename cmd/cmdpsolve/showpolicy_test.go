@@ -65,7 +65,7 @@ func TestShownPolicy(t *testing.T) {
 			}
 			for _, end := range []string{ends[0], ends[len(ends)-1]} {
 				want := probabilitiesIn(t, string(data), end, row[0])
-				parts := strings.Split(row[does], ", ")
+				parts, last := strings.Split(row[does], ", "), 1.0
 				for _, part := range parts {
 					probability, action := 1.0, part
 					if share, name, is := strings.Cut(part, " "); is {
@@ -74,7 +74,10 @@ func TestShownPolicy(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					shown++
+					if shown++; probability > last {
+						t.Errorf("trial %d: %q does not begin with what is most likely", trial, row)
+					}
+					last = probability
 					if math.Abs(probability-want[action]) > 1e-2*probability || len(want) != len(parts) {
 						t.Errorf("trial %d: %q: want %v", trial, row, want)
 					}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +127,45 @@ func playModel() {
 		} else {
 			_ = out.Encode(map[string]any{"state": state, "returns": got})
 		}
+	}
+}
+
+// TestPolicyOfASimulator: a policy that was learned in a simulator has the states and steps of the simulator, all of
+// them, whatever the simulator says of itself, and can be played there.
+func TestPolicyOfASimulator(t *testing.T) {
+	flagFolder(t)
+	file := drawProblem(rand.New(rand.NewPCG(64, 5)), "horizon: 3").write(t, 1)
+	text, _, _ := strings.Cut(readText(t, file), "transitions:")
+	text = strings.NewReplacer("states: 3\n", "", "start: 0\n", "", "returns: [gain, cost]\n", "").Replace(text)
+	text = regexp.MustCompile(`constraints.*\n`).ReplaceAllString(text, "")
+	if err := os.WriteFile("task.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"", "silent", "settable"} {
+		command := strings.TrimSpace("playmodel " + file + " " + kind)
+		if kind != "" {
+			command += " -1 -1"
+		}
+		printed(t, "json", "learn", "task.yaml", "--env-command", command, "--learner", "posterior", "--pool",
+			"--episodes", "20", "--policy", "learned.csv", "--quiet")
+		rows := map[string]bool{}
+		for _, line := range strings.Split(strings.TrimSpace(readText(t, "learned.csv")), "\n")[1:] {
+			cells := strings.Split(line, ",")
+			rows[cells[1]+" at "+cells[0]] = true
+		}
+		for step := 1; step <= 3; step++ {
+			for state := range 3 {
+				row := fmt.Sprintf("%d at %d", state, step)
+				if !rows[row] && step > 1 {
+					t.Errorf("%q: no row %s", kind, row)
+				}
+				delete(rows, row)
+			}
+		}
+		if len(rows) > 0 {
+			t.Errorf("%q: rows of no state or step of the simulator: %v", kind, rows)
+		}
+		printed(t, "json", "simulate", "task.yaml", "--env-command", command, "--policy", "learned.csv", "--episodes", "4")
 	}
 }
 

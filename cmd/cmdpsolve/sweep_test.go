@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"testing"
 )
@@ -26,6 +27,31 @@ func TestValuesOfSweeps(t *testing.T) {
 		"cost=0:NaN:1", "cost=0:1e999:1", "cost=0:9999:0.9999", "0:1:1", "cost=0:1"} {
 		if err := new(sweepFlags).add(text); err == nil {
 			t.Errorf("%s was taken", text)
+		}
+	}
+}
+
+// TestVerdictOfSweeps: a sweep is infeasible if all of its plans are, and undecided if one is.
+func TestVerdictOfSweeps(t *testing.T) {
+	verdicts := []string{"optimal", "stopped", "unbounded", "infeasible", "undecided"}
+	undecided := errors.New("undecided")
+	for i := range len(verdicts) * len(verdicts) * len(verdicts) {
+		plans := []string{verdicts[i%5], verdicts[i/5%5], verdicts[i/25]}
+		want := exitDone
+		switch {
+		case slices.Contains(plans, "undecided"):
+			want = exitFailed
+		case plans[0] == "infeasible" && plans[1] == plans[0] && plans[2] == plans[0]:
+			want = exitInfeasible
+		}
+		err, got := sweptVerdict(plans, func(p string) string { return p }, undecided), exitDone
+		if exit := (*exitError)(nil); errors.As(err, &exit) {
+			got = exit.status
+		} else if err != nil {
+			got = exitFailed
+		}
+		if got != want {
+			t.Errorf("%v: exit status %d: want %d", plans, got, want)
 		}
 	}
 }

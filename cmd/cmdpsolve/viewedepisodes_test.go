@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 func (v *view) branches() {
@@ -209,5 +213,38 @@ func (v *view) simulateSentences(known, means, limited bool) {
 	} else {
 		v.say("Episodes are cut after %s, which changes a return by at most %s.", steps,
 			three(v.num("truncation.error")))
+	}
+}
+
+// TestViewOfBranches: what is said of policies whose endless runs come to different places, several of which break
+// limits, follows from their branches.
+func TestViewOfBranches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 3))
+	several := 0
+	for range 8 {
+		classes, rows, next := 3+rng.IntN(3), "", ""
+		for i := 1; i <= classes; i++ {
+			next += fmt.Sprintf("%d: 1/%d, ", i, classes)
+			rows += fmt.Sprintf("  - {state: %d, action: stay, next: {%[1]d: 1}, returns: [%d, %d]}\n", i, rng.IntN(9), rng.IntN(9))
+		}
+		text := fmt.Sprintf("format: cmdp/1\ncriterion: average\nstates: %d\nstart: 0\nreturns: [gain, cost]\n"+
+			"goal: {maximize: gain}\nconstraints: [{return: gain, at_least: 2}, {return: cost, at_most: 6}]\n"+
+			"transitions:\n  - {state: 0, action: go, next: {%s}, returns: [0, 0]}\n%s", classes+1,
+			strings.TrimSuffix(next, ", "), rows)
+		file := filepath.Join(t.TempDir(), "classes.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, status := printed(t, "json", "plan", file)
+		r := resultOf(t, &ask{args: []string{"plan", file}, fails: status != exitDone})
+		checkView(t, r)
+		breaking := 0
+		for _, b := range answer(r.has).list("branches") {
+			breaking += indicator(len(b.texts("breaks")) > 0)
+		}
+		several += indicator(breaking > 1)
+	}
+	if several < 2 {
+		t.Errorf("%d plans have several branches that break limits: want more", several)
 	}
 }

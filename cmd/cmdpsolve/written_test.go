@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -121,7 +122,15 @@ func checkWorst(t *testing.T, file, worst, policy string) {
 		return
 	}
 	sameWorth(t, "worst model", worst, policy, p.obj("worst").obj("returns"))
-	what := p.text("worst.for")
+	what, least := p.text("worst.for"), math.Inf(1)
+	for _, l := range p.list("constraints") {
+		least = min(least, l.num("slack"))
+	}
+	for _, l := range p.list("constraints") {
+		if what == "the limit "+l.text("constraint") && l.num("slack") > least+1e-6 {
+			t.Errorf("%s: the model is worst for %s, with a slack of %g: another has %g", file, what, l.num("slack"), least)
+		}
+	}
 	for name := range p.obj("worst").obj("returns") {
 		x, r := p.of("worst.returns", name).num(""), p.obj("returns").obj(name)
 		end := math.NaN()
@@ -160,6 +169,9 @@ func TestConvertedIsTheSame(t *testing.T) {
 			}
 			text, _ := printed(t, "json", args...)
 			told := answerOf(t, text)
+			if _, said := called(strings.Join(args, " ")); ending != ".yaml" {
+				checkLeftOut(t, file, said)
+			}
 			if told.text("in") != file || told.text("out") != out || told.num("states") <= 0 {
 				t.Errorf("%v: %v", args, told)
 			}
@@ -193,6 +205,61 @@ func TestConvertedIsTheSame(t *testing.T) {
 						t.Errorf("%v of %s: %s is %v: want %v", question, out, key, y[key], x[key])
 					}
 				}
+			}
+		}
+	}
+}
+
+// checkLeftOut: convert says the goal and all limits of a file that a model alone does not hold.
+func checkLeftOut(t *testing.T, file, said string) {
+	t.Helper()
+	_, said, _ = strings.Cut(strings.Join(strings.Fields(said), " "), "leaves out:")
+	for _, part := range regexp.MustCompile(`(?m)^goal: \{(\w+): (\w+)\}|\{return: (\w+),`).
+		FindAllStringSubmatch(readText(t, file), -1) {
+		want := part[3]
+		if want == "" {
+			want = "goal: " + part[1] + " " + part[2]
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: what is left out does not name %s: %s", file, want, said)
+		}
+	}
+}
+
+// TestOneModelOverAnother: a model that is written where another was is read back as itself, or the file of the other
+// that is in the way is named.
+func TestOneModelOverAnother(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(returns int) string {
+		names, values := make([]string, returns), make([]string, returns)
+		for i := range names {
+			names[i], values[i] = fmt.Sprint("r", i), fmt.Sprint(i+1)
+		}
+		file := fmt.Sprintf("has%d.yaml", returns)
+		text := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [" + strings.Join(names, ", ") +
+			"]\ngoal: {maximize: r0}\ntransitions:\n  - {state: 0, action: 0, next: {0: 1}, returns: [" +
+			strings.Join(values, ", ") + "]}\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	inTheWay := regexp.MustCompile(`\S+ is there from before`)
+	for before := 1; before < 4; before++ {
+		for after := 1; after < 4; after++ {
+			out := fmt.Sprintf("m%d%d.tra", before, after)
+			printed(t, "json", "convert", write(before), out)
+			status, said := called("convert " + write(after) + " " + out)
+			for tries := 0; status != exitDone && tries < 9; tries++ {
+				name, _, _ := strings.Cut(inTheWay.FindString(said), " ")
+				if err := os.Remove(name); err != nil {
+					t.Fatalf("%d after %d: %s: %v", after, before, said, err)
+				}
+				status, said = called("convert " + write(after) + " " + out)
+			}
+			text, _ := printed(t, "json", "convert", out, "back.yaml", "--horizon", "2")
+			if got := len(answerOf(t, text).texts("rewards")); got != after {
+				t.Errorf("%d returns written over %d: %d are read", after, before, got)
 			}
 		}
 	}

@@ -112,6 +112,32 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestKindsOfQuestions: a question is taken as what a page sends alone, which no form can.
+func TestKindsOfQuestions(t *testing.T) {
+	s, h := start(t)
+	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/json"} {
+		if code, text, _ := do(t, "POST", h.URL+s.Path()+"ask/echo", "1", "Content-Type", kind); code != 415 {
+			t.Errorf("%q: %d %s", kind, code, text)
+		}
+	}
+}
+
+// TestNames: a server is called by addresses, as localhost and by its own name, and by nothing else.
+func TestNames(t *testing.T) {
+	for _, own := range []string{"", "bench"} {
+		s := &Server{Host: own}
+		for name, is := range map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true, "10.1.2.3": true, "": false,
+			"bench": own == "bench", "evil.example": false, "localhost.evil.example": false, "127.0.0.1.nip.io": false,
+			"bench.evil.example": false} {
+			for _, port := range []string{"", ":8080"} {
+				if s.ours(name+port) != is {
+					t.Errorf("a server called %q is called as %q: %v", own, name+port, !is)
+				}
+			}
+		}
+	}
+}
+
 // TestTokens: no two servers have the same.
 func TestTokens(t *testing.T) {
 	a, b := new(Server), new(Server)

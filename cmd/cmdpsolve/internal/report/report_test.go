@@ -224,6 +224,14 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
+	for _, none := range []float64{math.NaN(), math.Inf(1)} { // a number that is none is not written as one
+		for _, got := range []string{Short(none), Brief(none), Small(none), Rounded(none, 1), text(none),
+			text(Rough(none))} {
+			if got != "–" {
+				t.Errorf("%g is %q", none, got)
+			}
+		}
+	}
 	for _, c := range []struct {
 		x, y         float64
 		wantX, wantY string
