@@ -478,6 +478,9 @@ func (r *memberReader) extend(n *node, at *path, m *Member, to int, value choice
 func rebuilt(m *cmdp.Model, start []cmdp.StartState, value choiceValue) (*cmdp.Model, error) {
 	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Average: m.Average(), Dim: m.Dim(),
 		Start: m.StartStates()}
+	if spec.Average {
+		spec.Discount = 0 // that of long-run means is said to be 1
+	}
 	if start != nil {
 		spec.Start = start
 	}

@@ -1,10 +1,13 @@
 package problem
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func TestFleet(t *testing.T) {
@@ -48,6 +51,111 @@ func TestFleet(t *testing.T) {
 	}
 	if err := validate(t, resolvedSchema(t), "testdata/fleet/chargers.yaml"); err != nil {
 		t.Error(err)
+	}
+}
+
+// drawnGoes are what of an agent may go into a return of a fleet: a return of its model, given or derived, an action
+// that it takes or states in which it is. given tells the value in state 0 or 1 with action stay or go.
+var drawnGoes = []struct {
+	text   string
+	visits int // that are counted, -1 for none
+	given  func(s, a int) float64
+}{
+	{"x", -1, func(s, a int) float64 { return float64(1 + 2*s + a) }},
+	{"y", -1, func(s, a int) float64 { return float64(10 - 3*s - a) }},
+	{"there", 1, nil},
+	{"{action: go}", -1, func(_, a int) float64 { return float64(a) }},
+	{"{visits: [0]}", 0, nil},
+}
+
+// drawnAgent is a model of an agent, whose returns stand in any order.
+func drawnAgent(rng *rand.Rand, time string) string {
+	returns := []string{"x: {}", "y: {}", "there: {visits: [1]}"}
+	order := rng.Perm(3)
+	text := "{format: cmdp/1, " + time + "states: 2, start: 0, returns: {"
+	for _, i := range order {
+		text += returns[i] + ", "
+	}
+	text += "}, transitions: ["
+	for s := range 2 {
+		for a, name := range []string{"stay", "go"} {
+			text += fmt.Sprintf("{state: %d, action: %s, next: {%d: 1}, returns: {x: %g, y: %g}}, ", s, name, (s+a)%2,
+				drawnGoes[0].given(s, a), drawnGoes[1].given(s, a))
+		}
+	}
+	return text + "]}"
+}
+
+// TestDrawnFleets: what of each type goes into which return of a fleet is what the file says, whether types share a
+// file, whether models say over which time returns are summed, and whatever goes into several returns.
+func TestDrawnFleets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 9))
+	for range 150 {
+		time := []string{"horizon: 3", "discount: 0.75", "criterion: average"}[rng.IntN(3)]
+		files := fstest.MapFS{"a.yaml": {Data: []byte(drawnAgent(rng, time+", "))}}
+		text := "format: cmdp/1\n" + time + "\nreturns: [f0, f1, f2, f3]\nfleet:\n"
+		goes, starts := make([][4]int, 1+rng.IntN(3)), make([]int, 3)
+		for i := range goes {
+			model := []string{"a.yaml", drawnAgent(rng, ""), drawnAgent(rng, time+", ")}[rng.IntN(3)]
+			text += fmt.Sprintf("  - {name: t%d, count: 3, model: %s, returns: {", i, model)
+			for f := range goes[i] {
+				goes[i][f] = rng.IntN(len(drawnGoes))
+				text += fmt.Sprintf("f%d: %s, ", f, drawnGoes[goes[i][f]].text)
+			}
+			if text += "}"; rng.IntN(2) == 0 {
+				starts[i] = 1 + rng.IntN(2)
+				text += fmt.Sprintf(", starts: {0: %d, 1: %d}", 3-starts[i], starts[i])
+			}
+			text += "}\n"
+		}
+		p, err := Parse("fleet.yaml", []byte(text), files)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for i, m := range p.Fleet {
+			if got := timeOf(m.Agent.Model); got != strings.ReplaceAll(time, ":", "") {
+				t.Errorf("%s has %s\n%s", m.Name, got, text)
+			}
+			if n := len(m.Agent.Model.StartStates()); n != 1+min(1, starts[i]) {
+				t.Errorf("%s begins in %d states\n%s", m.Name, n, text)
+			}
+			checkGoes(t, &m, goes[i], text)
+		}
+	}
+}
+
+// checkGoes compares the returns of a type with what goes into each return of the fleet.
+func checkGoes(t *testing.T, m *Member, goes [4]int, text string) {
+	t.Helper()
+	if len(m.Returns) != len(m.Agent.Returns) {
+		t.Fatalf("%s: %d returns go somewhere of %d\n%s", m.Name, len(m.Returns), len(m.Agent.Returns), text)
+	}
+	for f, which := range goes {
+		want, from := drawnGoes[which], slices.Index(m.Returns, f)
+		if from < 0 || slices.Index(m.Returns[from+1:], f) >= 0 {
+			t.Fatalf("%s: %v: return %d comes from none or several\n%s", m.Name, m.Returns, f, text)
+		}
+		kind := m.Agent.Kinds[from]
+		if want.visits >= 0 {
+			if kind.Visits == nil || string(kind.Visits.encode(nil)) != fmt.Sprintf("[%d]", want.visits) {
+				t.Fatalf("%s: return %d is %+v: want visits of %d\n%s", m.Name, f, kind, want.visits, text)
+			}
+			continue
+		}
+		column := slices.Index(m.Agent.Given(), m.Agent.Returns[from])
+		if column < 0 {
+			t.Fatalf("%s: return %d is %+v\n%s", m.Name, f, kind, text)
+		}
+		rows := m.Agent.Model.Rows(0)
+		for s := range 2 {
+			first, _ := rows.Choices(s)
+			for a := range 2 {
+				if got := rows.Returns(first + a)[column]; got != want.given(s, a) {
+					t.Fatalf("%s: return %d is %g in state %d with action %d: want %g\n%s", m.Name, f, got, s, a,
+						want.given(s, a), text)
+				}
+			}
+		}
 	}
 }
 

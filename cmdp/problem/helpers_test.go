@@ -88,7 +88,20 @@ func difference(p, q *Problem) string {
 	return ""
 }
 
+// promiseOf returns what a shape promises, nil if that is nothing.
+func promiseOf(sh *cmdp.Shape) *cmdp.Interval {
+	promise := sh.Promise()
+	if promise != nil && !slices.ContainsFunc(slices.Concat(promise.Lower, promise.Upper),
+		func(x float64) bool { return !math.IsInf(x, 0) }) {
+		return nil
+	}
+	return promise
+}
+
 func shapeDifference(x, y *cmdp.Shape) string {
+	if !reflect.DeepEqual(promiseOf(x), promiseOf(y)) {
+		return "promise"
+	}
 	for h := range min(50, x.Horizon()) {
 		for s := range x.States() {
 			if x.OpponentActions(h, s) != y.OpponentActions(h, s) {

@@ -1,7 +1,11 @@
 package problem
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +114,112 @@ func TestReadLog(t *testing.T) {
 			if c, size, err := readLogged(t, false, name, text, LogOptions{}); err != nil || c.Entries() != 0 ||
 				size != (LogSize{}) {
 				t.Errorf("%s %q: %d entries, %v: want none", name, text, c.Entries(), err)
+			}
+		}
+	}
+}
+
+// TestDrawnLogs compares logs of drawn episodes of random models with counts that have seen the episodes themselves. A
+// return may be called like a column of counts, and without a horizon a log has returns in the units of the problem.
+func TestDrawnLogs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 8))
+	for trial := range 100 {
+		p, _ := randomProblem(t, rng)
+		if trial%2 == 0 {
+			p = drawnRun(t, rng)
+		}
+		p.Returns[0] = []string{"count", "r0"}[rng.IntN(2)]
+		shape, scale := p.Model.Shape(), 1.0
+		if shape == nil {
+			endless, err := cmdp.NewEndless(p.Model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shape = endless.Shape(); !p.Model.Average() {
+				scale = 1 / (1 - p.Model.Discount())
+			}
+		}
+		if p.Model.Choices() == 0 {
+			continue
+		}
+		var counts [2]*cmdp.Counts
+		for i := range counts {
+			var err error
+			if counts[i], err = cmdp.NewCounts(shape, false, cmdp.NewReturnConfidence(shape, 0, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := "episode,step,state,action,next," + strings.Join(p.Returns, ",") + "\n"
+		got, tr := make([]float64, p.Model.Dim()), cmdp.NewTrajectory(shape)
+		for episode := range 3 {
+			s := p.Model.Start(rng)
+			tr.Steps = 0
+			for h := range cmp.Or(p.Model.Horizon(), 1+rng.IntN(4)) {
+				actions, at := shape.Actions(min(h, shape.Horizon()-1), s), tr.Steps
+				tr.States[at], tr.Actions[at], tr.States[at+1] = s, -1, s
+				if actions > 0 {
+					tr.Actions[at] = rng.IntN(actions)
+					tr.States[at+1] = p.Model.Step(got, rng, h, s, tr.Actions[at])
+					text += fmt.Sprintf("%d,%d,%d,%s,%d,%s\n", episode, h+1, s, p.ActionName(h, s, tr.Actions[at]),
+						tr.States[at+1], strings.Trim(strings.ReplaceAll(fmt.Sprint(got), " ", ","), "[]"))
+					for i, x := range got {
+						tr.Return(at)[i] = scale * x
+					}
+				}
+				if tr.Steps, s = at+1, tr.States[at+1]; tr.Steps == shape.Horizon() {
+					counts[0].Observe(tr)
+					tr.Steps = 0
+				}
+			}
+		}
+		file := filepath.Join(t.TempDir(), "log.csv")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLog(file, p.Process(), counts[1], LogOptions{Returns: true, Support: true}); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		sameCounts(t, shape, counts, text)
+	}
+}
+
+// drawnRun is a random model without a horizon. All of its states have actions.
+func drawnRun(t *testing.T, rng *rand.Rand) *Problem {
+	t.Helper()
+	text := []string{"discount: 0.75", "criterion: average"}[rng.IntN(2)]
+	text += "\nformat: cmdp/1\nstates: 3\nstart: 0\nreturns: [r0, r1]\ntransitions:\n"
+	for s := range 3 {
+		for a := range 2 {
+			text += fmt.Sprintf("  - {state: %d, action: %d, next: {%d: 0.5, %d: 0.5}, returns: [%d, %d]}\n", s, a, s,
+				(s+1)%3, rng.IntN(9)-4, rng.IntN(9))
+		}
+	}
+	return mustParse(t, text)
+}
+
+// sameCounts compares numbers and mean returns of all choices.
+func sameCounts(t *testing.T, shape *cmdp.Shape, counts [2]*cmdp.Counts, text string) {
+	t.Helper()
+	for h := range shape.Horizon() {
+		for s := range shape.States() {
+			for a := range shape.Actions(h, s) {
+				var said [2]string
+				for i, c := range counts {
+					mean := make([]float64, shape.Dim())
+					next, times := c.AppendSuccessors(nil, nil, h, s, a)
+					seen := make(map[int32]float64)
+					for k, n := range next {
+						seen[n] = times[k]
+					}
+					known := c.MeanReturn(mean, h, s, a)
+					for k, x := range mean {
+						mean[k] = math.Round(1e9*x) / 1e9
+					}
+					said[i] = fmt.Sprint(seen, mean, known)
+				}
+				if said[0] != said[1] {
+					t.Fatalf("step %d, state %d, action %d: %s, want %s\n%s", h+1, s, a, said[1], said[0], text)
+				}
 			}
 		}
 	}

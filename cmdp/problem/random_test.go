@@ -2,6 +2,7 @@ package problem
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -66,6 +67,9 @@ func randomProblem(t *testing.T, rng *rand.Rand) (*Problem, []cmdp.Row) {
 	states, horizon, dim := 1+rng.IntN(6), 1+rng.IntN(5), 1+rng.IntN(3)
 	spec := cmdp.ModelSpec{Horizon: horizon, Dim: dim,
 		Start: []cmdp.StartState{{State: rng.IntN(states), Probability: 1}}}
+	if rng.IntN(2) == 0 {
+		spec.ReturnToGo = &cmdp.Interval{Lower: promised(rng, dim, -1), Upper: promised(rng, dim, 1)}
+	}
 	b := cmdp.NewBuilder(spec, states)
 	rows := randomRows(rng, states, horizon, dim)
 	for _, row := range rows {
@@ -82,6 +86,31 @@ func randomProblem(t *testing.T, rng *rand.Rand) (*Problem, []cmdp.Row) {
 		p.Returns = append(p.Returns, fmt.Sprintf("r%d", i))
 	}
 	return p, rows
+}
+
+// promised are ends of a range of returns that is wide enough, with or without an end.
+func promised(rng *rand.Rand, dim int, sign float64) []float64 {
+	ends := make([]float64, dim)
+	for i := range ends {
+		ends[i] = sign * []float64{90, 100, math.Inf(1)}[rng.IntN(3)]
+	}
+	return ends
+}
+
+// headOf is the text of a random problem up to its rows.
+func headOf(p *Problem) string {
+	text := fmt.Sprintf("format: cmdp/1\nname: random\nhorizon: %d\nstates: %d\nstart: %d\nreturns: [%s]\n",
+		p.Model.Horizon(), p.Model.States(), p.Model.StartStates()[0].State, strings.Join(p.Returns, ", "))
+	promise := p.Model.Shape().Promise()
+	if promise == nil {
+		return text
+	}
+	end := strings.NewReplacer("+Inf", "null", "-Inf", "null")
+	for i, name := range p.Returns {
+		at := fmt.Sprintf("%s: [%g, %g]", name, promise.Lower[i], promise.Upper[i])
+		text += []string{"return_to_go: {", ", "}[min(i, 1)] + end.Replace(at)
+	}
+	return text + "}\n"
 }
 
 func TestRoundTripOfRandomModels(t *testing.T) {
@@ -102,8 +131,7 @@ func TestParseAgreesWithBuilder(t *testing.T) {
 	for range 200 {
 		p, rows := randomProblem(t, rng)
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		head := fmt.Sprintf("format: cmdp/1\nname: random\nhorizon: %d\nstates: %d\nstart: %d\nreturns: [%s]\n",
-			p.Model.Horizon(), p.Model.States(), p.Model.StartStates()[0].State, strings.Join(p.Returns, ", "))
+		head := headOf(p)
 		block, flow := head+"transitions:\n", head+"transitions: ["
 		for i, row := range rows {
 			text := rowText(row)
@@ -151,9 +179,7 @@ func TestLinesInAnyOrderAgreeWithBuilder(t *testing.T) {
 			text += fmt.Sprintf("%d,%d,%s,%d,%v,%s\n", row.State, row.Action, step, n.Next, n.Probability,
 				strings.Trim(strings.ReplaceAll(fmt.Sprint(returns), " ", ","), "[]"))
 		}
-		head := fmt.Sprintf("format: cmdp/1\nname: random\nhorizon: %d\nstates: %d\nstart: %d\nreturns: "+
-			"[%s]\ntransitions: {file: rows.csv}\n",
-			p.Model.Horizon(), p.Model.States(), p.Model.StartStates()[0].State, strings.Join(p.Returns, ", "))
+		head := headOf(p) + "transitions: {file: rows.csv}\n"
 		q, err := Parse("test.yaml", []byte(head), fstest.MapFS{"rows.csv": {Data: []byte(text)}})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
