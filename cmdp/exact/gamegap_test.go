@@ -191,8 +191,8 @@ func worstOpponent(t *testing.T, m *cmdp.Model, dir []float64) *cmdp.Randomized 
 	return g.Opponent().Clone()
 }
 
-// TestBoundOfOnePolicy: the bound that a policy of the agent gives holds whatever the opponent does, in games of one step
-// whose returns are random or corners of a box.
+// TestBoundOfOnePolicy: the bound that a policy of the agent gives holds whatever the opponent does, in games of one
+// step whose returns are random or corners of a box.
 func TestBoundOfOnePolicy(t *testing.T) {
 	for trial := range 60 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 34))

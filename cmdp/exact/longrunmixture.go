@@ -243,7 +243,8 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 	var differ []int32
 	var parts []weightedRule
 	for _, j := range group {
-		parts = append(parts, weightedRule{p: p.infiniteHorizon, st: markov.Rule{Actions: *t.columns[j].policy.actions()},
+		parts = append(parts, weightedRule{p: p.infiniteHorizon,
+			st:     markov.Rule{Actions: *t.columns[j].policy.actions()},
 			weight: t.weights[j]})
 	}
 	for s := range int32(p.m.States()) {

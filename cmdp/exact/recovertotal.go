@@ -337,7 +337,8 @@ func (s *rayRecovery) rayFreeCandidate() ([]WeightedPolicy, error) {
 	var out []WeightedPolicy
 	for j, x := range weights {
 		if x > 0 {
-			out = append(out, WeightedPolicy{x, &Policy{steps: []markov.Rule{{Actions: columns[j].policy.actions().Clone()}}}})
+			rule := markov.Rule{Actions: columns[j].policy.actions().Clone()}
+			out = append(out, WeightedPolicy{x, &Policy{steps: []markov.Rule{rule}}})
 		}
 	}
 	return out, nil

@@ -125,7 +125,8 @@ func TestUnbounded(t *testing.T) {
 func TestUnboundedReturn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 1))
 	const d = 3
-	x, err := geometry.NewBox(slices.Repeat([]float64{-exact.Boundless}, d), slices.Repeat([]float64{exact.Boundless}, d))
+	x, err := geometry.NewBox(slices.Repeat([]float64{-exact.Boundless}, d),
+		slices.Repeat([]float64{exact.Boundless}, d))
 	if err != nil {
 		t.Fatal(err)
 	}

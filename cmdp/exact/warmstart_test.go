@@ -67,8 +67,8 @@ func TestDirectionsShareValues(t *testing.T) {
 	}
 }
 
-// TestDirectionsNearTheStart asks for directions of walks that begin close to their end. Values are found near the start
-// alone, as long as that is enough, for the first two and for those between them. They are compared with policy
+// TestDirectionsNearTheStart asks for directions of walks that begin close to their end. Values are found near the
+// start alone, as long as that is enough, for the first two and for those between them. They are compared with policy
 // iteration by dense matrices, and the returns of policies with those of all their visits.
 func TestDirectionsNearTheStart(t *testing.T) {
 	t.Cleanup(threshold.Lower())
@@ -125,7 +125,8 @@ func TestDirectionsNearTheStart(t *testing.T) {
 			if n > 0 && rng.IntN(4) > 0 {
 				continue
 			}
-			if value, margin, err := p.recheck(t.Context(), dir); err != nil || !(math.Abs(value-v[start]) <= rounding) {
+			value, margin, err := p.recheck(t.Context(), dir)
+			if err != nil || !(math.Abs(value-v[start]) <= rounding) {
 				t.Errorf("direction %v: bound %.15g, margin %g, error %v: want %.15g", dir, value, margin, err, v[start])
 			}
 		}
