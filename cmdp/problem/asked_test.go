@@ -2,7 +2,9 @@ package problem_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,6 +107,52 @@ func TestProperties(t *testing.T) {
 		}
 		if got := math.Abs(q.Task.Cost.Value(r.Returns)); r.Status != exact.Optimal || math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v %.9g, want %.9g", c.property, r.Status, got, c.want)
+		}
+	}
+}
+
+// TestPropertiesInOtherWords: a bound on staying for ever is one on leaving.
+func TestPropertiesInOtherWords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trip.nm")
+	if err := os.WriteFile(path, []byte(trip), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(property string) float64 {
+		p, err := problem.ReadWith(path, problem.ReadOptions{Constants: map[string]string{"N": "2"},
+			Property: &problem.Property{File: "p.props", Text: property}})
+		if err != nil {
+			t.Fatalf("%s: %v", property, err)
+		}
+		q, err := query.New(t.Context(), p, query.CompileOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", property, err)
+		}
+		r, err := q.Solve(t.Context(), exact.Options{})
+		if err != nil || r.Status != exact.Optimal {
+			t.Fatalf("%s: %+v, error %v", property, r, err)
+		}
+		return r.Objective
+	}
+	rng := rand.New(rand.NewPCG(23, 91))
+	for range 12 {
+		x := float64(1+rng.IntN(14)) / 16 // of the probability of crashing, at most 7/16
+		way := []string{"min", "max"}[rng.IntN(2)]
+		for _, pair := range [][2]string{
+			{"P>=%[1]g [G !crashed]", "P<=%[2]g [F crashed]"},
+			{"P<=%[1]g [G !crashed]", "P>=%[2]g [F crashed]"},
+			{"P>=%[1]g [G<=2 !crashed]", "P<=%[2]g [F<=2 crashed]"},
+		} {
+			if strings.HasPrefix(pair[0], "P<=") && x < 9.0/16 {
+				continue
+			}
+			ask := func(text string) float64 {
+				bound := fmt.Sprintf(text+"%.0[1]f%.0[2]f", x, 1-x)
+				bound = bound[:strings.Index(bound, "]")+1]
+				return answer(`multi(R{"fuel"}` + way + `=? [C], ` + bound + `)`)
+			}
+			if got, want := ask(pair[0]), ask(pair[1]); math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s with %g: %g: want %g as with %s", pair[0], x, got, want, pair[1])
+			}
 		}
 	}
 }

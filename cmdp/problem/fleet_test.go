@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -112,14 +113,55 @@ func TestDrawnFleets(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		for i, m := range p.Fleet {
+		var b bytes.Buffer
+		if err := Write(&b, p); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for i, m := range slices.Concat(p.Fleet, mustParse(t, b.String()).Fleet) { // as read, and as written
+			i %= len(goes)
 			if got := timeOf(m.Agent.Model); got != strings.ReplaceAll(time, ":", "") {
 				t.Errorf("%s has %s\n%s", m.Name, got, text)
 			}
 			if n := len(m.Agent.Model.StartStates()); n != 1+min(1, starts[i]) {
 				t.Errorf("%s begins in %d states\n%s", m.Name, n, text)
 			}
+			if x := starts[i]; x > 0 && !slices.Equal(m.Starts, []int{3 - x, x}) {
+				t.Errorf("%s begins in %v\n%s", m.Name, m.Starts, text)
+			}
 			checkGoes(t, &m, goes[i], text)
+		}
+	}
+}
+
+// TestCountsAtSteps: agents are counted where they take an action of a name, whatever number it has at a step.
+func TestCountsAtSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 10))
+	for range 50 {
+		text := "format: cmdp/1\nhorizon: 3\nreturns: [n]\nfleet:\n  - name: all\n    count: 1\n    returns: {n: {action: go}}\n" +
+			"    model:\n      states: 2\n      start: 0\n      returns: [r]\n      transitions:\n"
+		for h := range 3 {
+			for s := range 2 {
+				names := []string{"go", "stay", "run"}
+				if h+s > 0 { // some state has to offer what is counted
+					rng.Shuffle(3, func(i, j int) { names[i], names[j] = names[j], names[i] })
+				}
+				for _, name := range names[:1+rng.IntN(3)] {
+					text += fmt.Sprintf("        - {state: %d, action: %s, step: %d, next: {0: 1}}\n", s, name, h+1)
+				}
+			}
+		}
+		p := mustParse(t, text).Fleet[0].Agent
+		for h := range 3 {
+			rows := p.Model.Rows(h)
+			for s := range 2 {
+				first, end := rows.Choices(s)
+				for c := first; c < end; c++ {
+					name := p.ActionName(h, s, c-first)
+					if got := rows.Returns(c)[1]; (got == 1) != (name == "go") || got != 0 && got != 1 {
+						t.Fatalf("%s of state %d counts %g at step %d\n%s", name, s, got, h+1, text)
+					}
+				}
+			}
 		}
 	}
 }

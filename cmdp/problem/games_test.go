@@ -3,6 +3,7 @@ package problem
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,9 +81,7 @@ func TestOnePlayerGame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 100 {
 		p, rows := randomProblem(t, rng)
-		text := fmt.Sprintf("format: cmdp/1\nname: random\nhorizon: %d\nstates: %d\nstart: %d\nreturns: "+
-			"[%s]\nopponent: {policy: uniform}\ntransitions:\n",
-			p.Model.Horizon(), p.Model.States(), p.Model.StartStates()[0].State, strings.Join(p.Returns, ", "))
+		text := headOf(p) + "opponent: {policy: uniform}\ntransitions:\n"
 		for _, row := range rows {
 			text += "- " + strings.Replace(rowText(row), ", ", ", opponent: 0, ", 1) + "\n"
 		}
@@ -163,5 +162,98 @@ func TestActionsOfOtherSteps(t *testing.T) {
 			text += "- {state: 0, " + row + ", next: {0: 1}}\n"
 		}
 		roundTrip(t, mustParse(t, text))
+	}
+}
+
+// TestFixedOpponentsByDefinition: what a fixed opponent does at a step is what its rows of that step say or, without
+// any for a state, those of every step.
+func TestFixedOpponentsByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 11))
+	compared := 0
+	for range 200 {
+		p, _ := randomGame(t, rng)
+		sh := p.Model.Shape()
+		if !sh.Game() {
+			continue
+		}
+		o := &OpponentSpec{Policy: "fixed"}
+		want := make([][][]float64, sh.Horizon())
+		for h := range want {
+			want[h] = make([][]float64, sh.States())
+		}
+		draw := func(s, step int) []float64 {
+			n := sh.OpponentActions(0, s)
+			probs, left := make([]float64, n), 8
+			for b := range probs {
+				k := rng.IntN(left + 1)
+				if b == n-1 {
+					k = left
+				}
+				left -= k
+				probs[b] = float64(k) / 8
+				o.Probabilities = append(o.Probabilities, OpponentChoice{State: Label(p.StateName(s)),
+					Opponent: Label(p.OpponentName(0, s, b)), Step: step, Probability: probs[b]})
+			}
+			return probs
+		}
+		for s := range sh.States() {
+			if p.offered(0, s) == 0 {
+				continue
+			}
+			always := draw(s, 0)
+			for h := range want {
+				if want[h][s] = always; rng.IntN(2) == 0 {
+					want[h][s] = draw(s, h+1)
+				}
+			}
+		}
+		rng.Shuffle(len(o.Probabilities), func(i, j int) {
+			o.Probabilities[i], o.Probabilities[j] = o.Probabilities[j], o.Probabilities[i]
+		})
+		policy, err := o.fixed(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for h := range want {
+			for s, of := range want[h] {
+				got := make([]float64, len(of))
+				if policy.Distribution(got, h, s); len(of) > 0 && !slices.Equal(got, of) {
+					t.Errorf("step %d, state %d: %v: want %v of %v", h+1, s, got, of, o.Probabilities)
+				}
+				compared++
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("%d states were compared", compared)
+	}
+}
+
+// TestScriptsNameOneAction: the name of an action in a script has to stand for the same number in all states that offer
+// it.
+func TestScriptsNameOneAction(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 12))
+	counts := make(map[bool]int)
+	for range 100 {
+		text := "format: cmdp/1\nhorizon: 2\nstates: 3\nstart: 0\nreturns: [r]\nopponent: {policy: scripted, actions: [x]}\n" +
+			"transitions:\n"
+		numbers := make(map[int]bool)
+		for s := range 3 {
+			names := []string{"x", "y", "z"}
+			rng.Shuffle(3, func(i, j int) { names[i], names[j] = names[j], names[i] })
+			for b, name := range names[:1+rng.IntN(3)] {
+				text += fmt.Sprintf("  - {state: %d, action: go, opponent: %s, next: {%d: 1}}\n", s, name, rng.IntN(3))
+				if name == "x" {
+					numbers[b] = true
+				}
+			}
+		}
+		_, err := Parse("script.yaml", []byte(text), nil)
+		if counts[err == nil]++; (err == nil) != (len(numbers) == 1) {
+			t.Errorf("error %v: the action has the numbers %v\n%s", err, numbers, text)
+		}
+	}
+	if counts[true] < 10 || counts[false] < 10 {
+		t.Errorf("%v", counts)
 	}
 }

@@ -1,7 +1,9 @@
 package problem
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -113,4 +115,64 @@ func buildSet(t *testing.T, text string) geometry.Set {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return set
+}
+
+// TestFactorsHaveTheirNames: factors of a product are about the returns in their turn, whether they name them or not.
+func TestFactorsHaveTheirNames(t *testing.T) {
+	first := buildSet(t, "{product: [{halfspace: {normal: {reward: 2}, offset: 3}}, {halfspace: {normal: [-1], offset: 1}}]}")
+	last := buildSet(t, "{product: [{halfspace: {normal: [2], offset: 3}}, {halfspace: {normal: {cost: -1}, offset: 1}}]}")
+	for x := -3.03; x < 3; x += 0.4 {
+		for y := -3.03; y < 3; y += 0.4 {
+			want := 2*x <= 3 && -y <= 1
+			for _, set := range []geometry.Set{first, last} {
+				if got := geometry.Contains(set, []float64{x, y}, 1e-9); got != want {
+					t.Errorf("(%g, %g) inside: %v", x, y, got)
+				}
+			}
+		}
+	}
+}
+
+// TestDistancesByDefinition: the distance to a set without bounds, however far it is, is that to the nearest point.
+func TestDistancesByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 92))
+	for range 200 {
+		text := []string{"{halfspace: {normal: [%[1]g, %[2]g], offset: %[3]g}}",
+			"{translate: {set: {orthant: {}}, by: [%[1]g, %[3]g]}}", "{affine: {A: [[%[1]g, %[2]g]], b: [%[3]g]}}",
+			"{translate: {set: {second_order_cone: {}}, by: [%[3]g, %[2]g]}}",
+			"{intersection: [{halfspace: {normal: [%[1]g, %[2]g], offset: %[3]g}}, {orthant: {}}]}"}[rng.IntN(5)]
+		offset := math.Pow(10, 4*rng.Float64()-1) * (rng.Float64() - 0.3)
+		if strings.Contains(text, "intersection") {
+			offset = math.Abs(offset) // or nothing is in it
+		}
+		text = fmt.Sprintf(text+"%.0[1]f%.0[2]f%.0[3]f", 0.2+rng.Float64(), 0.2+rng.Float64(), offset)
+		text = text[:strings.LastIndex(text, "}")+1]
+		root, bad := parseYAML(text, 1)
+		spec := new(Set)
+		if bad != nil || !new(decoder).value(root, nil, reflect.ValueOf(spec).Elem()) {
+			t.Fatal(text)
+		}
+		low := []float64{10 * rng.NormFloat64(), 10 * rng.NormFloat64()}
+		domain, err := geometry.NewBox(low, []float64{low[0] + rng.Float64(), low[1] + 5*rng.Float64()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := Cost{Distance: spec}
+		c, err := of.Build(nil, domain)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		set := buildSet(t, text)
+		for range 5 {
+			v, nearest := make([]float64, 2), make([]float64, 2)
+			for i := range v {
+				v[i] = low[i] + rng.Float64()*(domain.Upper()[i]-low[i])
+			}
+			set.Project(nearest, v)
+			want := math.Hypot(v[0]-nearest[0], v[1]-nearest[1])
+			if got := c.Value(v); math.Abs(got-want) > 1e-6*max(1, want) {
+				t.Errorf("%s is %g from %v: want %g", text, got, v, want)
+			}
+		}
+	}
 }

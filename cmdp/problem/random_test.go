@@ -1,10 +1,13 @@
 package problem
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -241,5 +244,54 @@ func TestActionOrder(t *testing.T) {
 	roundTrip(t, p)
 	if p := mustParse(t, head+row(0, `"1"`, 0, 2)+row(0, "0", 0, 1)+row(2, "00", 0, 7)); p.Actions != nil {
 		t.Errorf("actions are %q: want numbers", p.Actions)
+	}
+}
+
+// TestRepeatedSuccessors writes models that were made in Go, whose choices name a successor several times, with returns
+// that may be the same each time, and reads them again.
+func TestRepeatedSuccessors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for trial := range 100 {
+		k := cmdp.NewKernel()
+		for range 3 {
+			for range 1 + rng.IntN(3) {
+				next, outcomes := make([]int32, 1+rng.IntN(4)), []float64(nil)
+				prob := slices.Repeat([]float64{1 / float64(len(next))}, len(next))
+				mean := 0.0
+				for i := range next {
+					next[i] = int32(rng.IntN(3))
+					outcomes = append(outcomes, float64(rng.IntN(2)))
+					mean += prob[i] * outcomes[i]
+				}
+				if trial%2 == 0 {
+					outcomes = nil
+				}
+				k.AppendRandom(next, prob, []float64{mean}, outcomes)
+			}
+			k.EndState()
+		}
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 2, Dim: 1, Kernels: []cmdp.Kernel{k},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, &Problem{Model: m, Returns: []string{"r"}}); err != nil {
+			t.Fatal(err)
+		}
+		again := mustParse(t, b.String()).Model
+		for c := range k.Choices() {
+			said := make([]map[string]float64, 2)
+			for i, of := range []*cmdp.Model{m, again} {
+				said[i] = make(map[string]float64)
+				next, prob := of.Rows(0).Row(c)
+				for e, n := range next {
+					said[i][fmt.Sprint(n, of.Rows(0).Outcome(c, e))] += prob[e]
+				}
+			}
+			if !maps.EqualFunc(said[0], said[1], func(x, y float64) bool { return math.Abs(x-y) < 1e-9 }) {
+				t.Errorf("trial %d: choice %d has %v: want %v\n%s", trial, c, said[1], said[0], b.String())
+			}
+		}
 	}
 }

@@ -464,6 +464,24 @@ func TestTablesWithAndWithoutQuotes(t *testing.T) {
 	}
 }
 
+// TestNoCellIsEmpty empties one cell of a table after the other, each of which is then named.
+func TestNoCellIsEmpty(t *testing.T) {
+	lines := []string{"state,action,next,probability,reward,cost", "0,a,1,1,2,3", "1,b,0,1,2,3", "1,c,0,1,2,3"}
+	for i := range lines {
+		cells := strings.Split(lines[i], ",")
+		for j := range cells {
+			with := slices.Clone(cells)
+			with[j] = ""
+			text := slices.Clone(lines)
+			text[i] = strings.Join(with, ",")
+			_, err := readSidecar("csv", []byte(strings.Join(text, "\n")+"\n"))
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(":%d:", i+1)) {
+				t.Errorf("%q: error %v", text[i], err)
+			}
+		}
+	}
+}
+
 // TestProgress reads files long enough that there is something to tell.
 func TestProgress(t *testing.T) {
 	folder := t.TempDir()

@@ -1,6 +1,8 @@
 package problem
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +58,39 @@ func TestSimulatedTime(t *testing.T) {
 			!floats.EqualApprox(append(lower, upper...), []float64{x.lower, x.upper}, 1e-12) {
 			t.Errorf("%q: horizon %d, discount %g, returns from %g to %g: want %d, %g, %g, %g", x.text,
 				p.Shape().Horizon(), p.SimulatedDiscount, lower, upper, x.horizon, x.discount, x.lower, x.upper)
+		}
+	}
+}
+
+// TestMeansOfReturns: each return is a long-run mean if it says so or, where it says nothing, if all are, whatever the
+// others are and in whatever order.
+func TestMeansOfReturns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 3))
+	for range 200 {
+		all := rng.IntN(2) == 0
+		text, want := "{", make(map[string]bool)
+		for i, n := range rng.Perm(4)[:1+rng.IntN(4)] {
+			name := fmt.Sprint("r", n)
+			of := []string{"", "", "visits: [1]"}[rng.IntN(3)]
+			criterion := []string{"", "total", "average"}[rng.IntN(3)]
+			if want[name] = criterion == "average" || criterion == "" && all; criterion != "" {
+				of += ", criterion: " + criterion
+			}
+			if i > 0 {
+				text += ", "
+			}
+			text += name + ": {" + strings.TrimPrefix(of, ", ") + "}"
+		}
+		time := "discount: 1"
+		if all {
+			time = "criterion: average"
+		}
+		p := mustParse(t, "format: cmdp/1\n"+time+"\nstates: 2\nstart: 0\nreturns: "+text+"}\ntransitions:\n"+
+			"  - {state: 0, action: go, next: {1: 1}}\n  - {state: 1, action: go, next: {0: 1}}\n")
+		for i, name := range p.Returns {
+			if p.Mean(i) != want[name] {
+				t.Errorf("%s, %s: %s is a mean: %v", time, text, name, p.Mean(i))
+			}
 		}
 	}
 }

@@ -274,9 +274,6 @@ func (f *writer) rowOf(h, c int) string {
 // saysMore reports whether the returns of the outcomes of a choice are not all the mean, or
 // a successor appears twice.
 func saysMore(rows *cmdp.Rows, c int) bool {
-	if !rows.Random() {
-		return false
-	}
 	next, _ := rows.Row(c)
 	mean := rows.Returns(c)
 	for i := range next {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,7 +18,10 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/robust"
 	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // drawRows draws the transitions of a problem of three states and the returns gain and cost, in eighths. Actions of a
@@ -652,5 +657,138 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 	if kept < 20 || conflicts < 5 {
 		t.Errorf("%d plans and %d conflicts: want more", kept, conflicts)
+	}
+}
+
+// withNothing returns a model whose choices have one more successor each, which never comes up, and the intervals of
+// its probabilities.
+func withNothing(t *testing.T, rng *rand.Rand, m *cmdp.Model, iv *cmdp.Intervals) (*cmdp.Model, *cmdp.Intervals) {
+	t.Helper()
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
+	var places [][]int // where it stands among the successors of each choice of each kernel
+	for h := range m.Kernels() {
+		k, rows := cmdp.NewKernel(), m.Rows(h)
+		places = append(places, nil)
+		for s := range m.States() {
+			first, end := rows.Choices(s)
+			for c := first; c < end; c++ {
+				next, prob := rows.Row(c)
+				at, outcomes := rng.IntN(len(next)+1), []float64(nil)
+				places[h] = append(places[h], at)
+				for e := range next {
+					outcomes = append(outcomes, rows.Outcome(c, e)...)
+				}
+				k.AppendRandom(slices.Insert(slices.Clone(next), at, int32(rng.IntN(m.States()))),
+					slices.Insert(slices.Clone(prob), at, 0), rows.Returns(c),
+					slices.Insert(outcomes, at*m.Dim(), slices.Repeat([]float64{7}, m.Dim())...))
+			}
+			k.EndState()
+		}
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	of, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := cmdp.NewIntervals(of, func(h, c int) (lower, upper []float64) {
+		lower, upper = iv.Row(h, c)
+		return slices.Insert(slices.Clone(lower), places[h][c], 0), slices.Insert(slices.Clone(upper), places[h][c], 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of, wide
+}
+
+// TestSuccessorsThatNeverComeUp: with them a problem says, plans and writes what it does without them, and choices of
+// its product have the same probabilities if they stand for the same choice at the same step.
+func TestSuccessorsThatNeverComeUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 82))
+	actions := regexp.MustCompile(`action: \d,`)
+	gaps := 0
+	for trial := range 15 {
+		rows := actions.ReplaceAllStringFunc(drawRows(rng, false), func(s string) string {
+			if n := rng.IntN(4); n > 0 {
+				s += fmt.Sprintf(" step: %d,", n)
+			}
+			return s
+		})
+		p := mustParse(t, "format: cmdp/1\nhorizon: 3\nreturns: {gain: {}, cost: {}, much: {exceeds: {return: cost, limit: 0.5}}}\n"+
+			"goal: {maximize: gain}\nconstraints: [{return: much, at_most: 0.6}]\n"+rows)
+		var err error
+		if p.Intervals, err = cmdp.Widen(p.Model, nil, 0.25); err != nil {
+			t.Fatal(err)
+		}
+		other := *p
+		other.Model, other.Intervals = withNothing(t, rng, p.Model, p.Intervals)
+		var texts [2]string
+		var sets [2]*robust.Bounds
+		for i, of := range []*problem.Problem{p, &other} {
+			q, err := New(t.Context(), of, CompileOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy := drawPolicy(rand.New(rand.NewPCG(uint64(trial), 1)), q)
+			texts[i] = said(t, q, nil) + fmt.Sprint(of.Gaps())
+			for _, ending := range []string{"csv", "go"} {
+				path := filepath.Join(t.TempDir(), "policy."+ending)
+				if err := problem.WritePolicy(path, q.Process, q.PlanRows(policy, nil)); err != nil {
+					t.Fatal(err)
+				}
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts[i] += string(text)
+			}
+			set, err := q.Set(robust.Spec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := set.Evaluate(t.Context(), policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sets[i] = &b
+			checkSame(t, q)
+			gaps += len(of.Gaps())
+		}
+		if texts[0] != texts[1] || !floats.EqualApprox(sets[0].Least, sets[1].Least, 1e-9) ||
+			!floats.EqualApprox(sets[0].Greatest, sets[1].Greatest, 1e-9) {
+			t.Errorf("trial %d: %s\n%v\nwithout them\n%s\n%v\n%s", trial, texts[1], sets[1], texts[0], sets[0], rows)
+		}
+	}
+	if gaps < 4 {
+		t.Errorf("%d gaps", gaps)
+	}
+}
+
+// checkSame: choices of a product have the same number if and only if they are the same action of the same state of the
+// problem at the same step.
+func checkSame(t *testing.T, q *Query) {
+	t.Helper()
+	_, same, err := q.Intervals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, numbers := make(map[int]string), make(map[string]int)
+	for h := range q.Model.Kernels() {
+		for s := range q.Model.States() {
+			first, end := q.Model.Rows(h).Choices(s)
+			for c := first; c < end; c++ {
+				name := fmt.Sprint(min(h, q.Problem.Model.Kernels()-1), q.Declared(s), q.ActionName(h, s, c-first))
+				if q.ActionName(h, s, c-first) == "rest" {
+					continue
+				}
+				n := same(h, c)
+				if old, known := names[n]; known && old != name {
+					t.Errorf("%s has the number %d of %s", name, n, old)
+				}
+				if old, known := numbers[name]; known && old != n {
+					t.Errorf("%s has the numbers %d and %d", name, n, old)
+				}
+				names[n], numbers[name] = name, n
+			}
+		}
 	}
 }
