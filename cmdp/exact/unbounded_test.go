@@ -152,7 +152,8 @@ func TestUnboundedReturn(t *testing.T) {
 		}
 		r, err := exact.Solve(t.Context(), m, cmdp.Task{Cost: linear(t, x, slope)}, exact.Options{})
 		if want := floats.MinIdx(falls); err != nil || r.Status != exact.Unbounded || r.Return != want {
-			t.Errorf("trial %d: %v, %+v: want that return %d, of those that fall by %v, grows", trial, err, r, want, falls)
+			t.Errorf("trial %d: %v, %+v: want that return %d grows, of those that fall by %v", trial, err, r, want,
+				falls)
 		}
 	}
 }
