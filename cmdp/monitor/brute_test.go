@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -99,6 +100,9 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 	}
 	if rng.IntN(2) == 0 {
 		spec.Start = []cmdp.StartState{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}}
+		if sh.certain {
+			slices.Reverse(spec.Start)
+		}
 	}
 	if sh.states > 2 && rng.IntN(3) == 0 { // never
 		spec.Start = append(spec.Start, cmdp.StartState{State: 2, Probability: 0})

@@ -95,6 +95,12 @@ func TestGeneratedEpochs(t *testing.T) {
 			t.Errorf("model %d: a product of one byte", i)
 		}
 		spec.Bytes = 0
+		rests := spec // what is counted at rest is without end
+		rests.Monitors = append(slices.Clone(spec.Monitors), &monitor.VisitCount{Title: "rests",
+			States: slices.Concat(make([]bool, m.States()-1), []bool{true})})
+		if product(t, rests).Model.Epochs() != nil {
+			t.Errorf("model %d: visits at rest are left out", i)
+		}
 		p := product(t, spec)
 		spec.Generate = 0
 		stored := product(t, spec)

@@ -330,6 +330,11 @@ func TestEnforced(t *testing.T) {
 				if ok != (p.Losing == nil) {
 					t.Fatalf("trial %d: doomed %v, but possible %v", trial, p.Losing, ok)
 				}
+				if p.Losing != nil {
+					if _, kept := best(startingIn(t, m, p.Losing.State), 1, history.steps, keeps); kept {
+						t.Fatalf("trial %d: %v is said to be a losing start", trial, p.Losing)
+					}
+				}
 				if !ok {
 					impossible++
 					continue
@@ -356,6 +361,28 @@ func TestEnforced(t *testing.T) {
 		t.Errorf("%d possible and %d impossible: want many of both", possible, impossible)
 	}
 }
+
+// startingIn returns a model with one of its starts alone.
+func startingIn(t *testing.T, m *cmdp.Model, state int) *cmdp.Model {
+	t.Helper()
+	if !slices.ContainsFunc(m.StartStates(), func(st cmdp.StartState) bool {
+		return st.State == state && st.Probability > 0
+	}) {
+		t.Fatalf("%d is no start", state)
+	}
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: []cmdp.StartState{{State: state, Probability: 1}}}
+	for h := range m.Kernels() {
+		spec.Kernels = append(spec.Kernels, *m.Kernel(h))
+	}
+	out, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// steps is how many steps an episode has had.
+func (h history) steps() float64 { return float64(len(h.returns)) }
 
 // checkActions plays the product at random beside its base, by the actions that they have in common.
 func checkActions(t *testing.T, rng *rand.Rand, p *monitor.ProductModel, keeps func(history) bool) {

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -72,10 +73,41 @@ func TestGeneratedRows(t *testing.T) {
 			t.Fatalf("model %d: one of the products can be sure to keep what is enforced", i)
 		}
 		comparePlans(t, rng, i, stored.Model, p.Model)
+		checkListed(t, i, p)
 		comparePromise(t, i, stored.Model, p.Model.Shape().Promise())
 	}
 	if generated < 100 {
 		t.Errorf("%d products were generated: want most of 150", generated)
+	}
+}
+
+// checkListed wants what is remembered in pairs that come up to be among what is listed.
+func checkListed(t *testing.T, number int, p *monitor.ProductModel) {
+	t.Helper()
+	listed := []string{"start", "later"}
+	for _, r := range p.Remembered() {
+		listed = append(listed, r.Values...)
+	}
+	come := make(map[int32]bool)
+	for _, st := range p.Model.StartStates() {
+		come[int32(st.State)] = st.Probability > 0
+	}
+	for h := range p.Model.Horizon() {
+		then, rows := make(map[int32]bool), p.Model.Rows(h)
+		for pair, in := range come {
+			for text := range strings.SplitSeq(p.Memory(int(pair)), "; ") {
+				if in && p.Losing == nil && text != "" && !slices.Contains(listed, text) {
+					t.Fatalf("model %d: %q is remembered at step %d, of %q", number, text, h, listed)
+				}
+			}
+			for c, end := rows.Choices(int(pair)); in && c < end; c++ {
+				next, prob := rows.Row(c)
+				for e, to := range next {
+					then[to] = then[to] || prob[e] > 0
+				}
+			}
+		}
+		come = then
 	}
 }
 

@@ -38,8 +38,17 @@ type definition struct {
 	agrees func(e episode) bool
 }
 
+// A spending is what the costs of an arrival may be of: a return with its amounts, nil for those of the model, and a
+// multiple of all units that they may have.
+type spending struct {
+	coordinate int
+	amounts    []float64
+	step       float64
+	total      func(e episode) float64
+}
+
 // drawReach draws an arrival, within steps and costs, and its definition.
-func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs bool) definition {
+func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs []spending) definition {
 	r := &monitor.Reach{Title: title, Target: randomSet(rng, m.States()), Within: rng.IntN(5) - 1}
 	if rng.IntN(2) == 0 {
 		r.While = randomSet(rng, m.States())
@@ -48,10 +57,11 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 		r.Discount = 0.5
 	}
 	atMost := make(map[int]float64)
-	for of, step := range []float64{0.6, 2} { // multiples of all units that returns may have
-		if costs && rng.IntN(2) == 0 {
-			atMost[of] = step * float64(rng.IntN(3))
-			cost := monitor.CostSpec{Name: fmt.Sprint("cost ", of), Model: m, Coordinate: of, AtMost: atMost[of]}
+	for of, x := range costs {
+		if rng.IntN(2) == 0 {
+			atMost[of] = x.step * float64(rng.IntN(3))
+			cost := monitor.CostSpec{Name: fmt.Sprint("cost ", of), Model: m, Coordinate: x.coordinate, Amounts: x.amounts,
+				AtMost: atMost[of]}
 			if err := r.Spend(cost); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +71,7 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 	arrived := func(e episode) (end int, there bool) {
 		for i, s := range e.states {
 			for of, most := range atMost {
-				if e.until(i).total(of) > most {
+				if costs[of].total(e.until(i)) > most {
 					return i, false
 				}
 			}
@@ -96,7 +106,7 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 			want = append(want, fmt.Sprint(left, " steps"))
 		}
 		for _, of := range slices.Sorted(maps.Keys(atMost)) {
-			left := math.Round(1e6*(atMost[of]-e.until(step).total(of))) / 1e6
+			left := math.Round(1e6*(atMost[of]-costs[of].total(e.until(step)))) / 1e6
 			want = append(want, fmt.Sprintf("%g of cost %d", left, of))
 		}
 		if want == nil {
@@ -218,11 +228,16 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 		list = append(list, d)
 		width += d.Rewards()
 	}
+	costs := []spending{{0, nil, 0.6, func(e episode) float64 { return e.total(0) }},
+		{1, nil, 2, func(e episode) float64 { return e.total(1) }}}
+	if sh.negative {
+		costs = nil
+	}
 	for i := range 1 + rng.IntN(3) {
 		title := fmt.Sprint("monitor ", i)
 		switch rng.IntN(5) {
 		case 0:
-			add(drawReach(t, rng, m, title, !sh.negative))
+			add(drawReach(t, rng, m, title, costs))
 		case 1:
 			table := drawTable(t, rng, m, title)
 			add(table)
@@ -230,6 +245,11 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 				add(drawBudget(t, rng, m, title+" paid", width-1, []float64{0, 1, 2}, func(e episode) float64 {
 					return table.pays(e)[0]
 				}))
+				costs = append(costs, spending{width - 1 - list[len(list)-1].Rewards(), []float64{0, 1, 2}, 2,
+					func(e episode) float64 { return table.pays(e)[0] }})
+				if rng.IntN(3) == 0 {
+					add(drawReach(t, rng, m, title+" spent", costs))
+				}
 			}
 		case 2:
 			add(drawTaken(rng, m, title, func(e episode) []int { return e.choices }))
