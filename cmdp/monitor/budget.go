@@ -89,7 +89,7 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("monitor: %s: %s", spec.Title, fmt.Sprintf(format, args...))
 	}
-	if m.Average() || spec.Coordinate < m.Dim() && m.Mean(spec.Coordinate) || m.Horizon() == 0 && m.Discount() < 1 {
+	if spec.Coordinate < m.Dim() && m.Mean(spec.Coordinate) || m.Horizon() == 0 && m.Discount() < 1 {
 		return nil, bad("a budget is for the total of an episode: want a horizon, or totals until absorption " +
 			"(discount: 1)")
 	}

@@ -292,6 +292,10 @@ func (u *unfolding) rounding(of string, large bool) monitor.Rounding {
 
 func (u *unfolding) budget(of, title string, limits []monitor.Threshold,
 	rounding monitor.Rounding) (*monitor.Budget, error) {
+	i := slices.Index(u.p.Returns, of)
+	if u.coordinate[of] >= u.p.Model.Dim() && u.p.Mean(i) {
+		return nil, fmt.Errorf("%s is a long-run mean: a limit on whole episodes wants criterion: total", of)
+	}
 	b, err := monitor.NewBudget(monitor.BudgetSpec{Title: title, Model: u.p.Model, Coordinate: u.coordinate[of],
 		Amounts: u.amounts(of), Limits: limits, Rounding: rounding, Resolution: u.opts.Resolution})
 	if err != nil {

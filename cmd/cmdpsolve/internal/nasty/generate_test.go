@@ -297,7 +297,10 @@ func (m *maker) monitors() {
 			r.Criterion = "total"
 		}
 		of := &Above{m.names[m.IntN(len(m.names))], m.number(m.names[0])}
-		if p.endless() {
+		if all := p.names(); m.chance(0.2) { // other monitors too
+			of.Return = all[m.IntN(len(all))]
+		}
+		if p.endless() || !p.Returns[of.Return].given() {
 			of.Limit = m.total(of.Return)
 		}
 		switch what := m.IntN(10); {
@@ -367,13 +370,23 @@ func (m *maker) within() (bounds Bounds) {
 
 // told reports whether an episode has a total of a return that limits can be about.
 func (m *maker) told(name string) bool {
-	_, base := m.units[name]
-	counted := !m.p.endless() || m.signs[name] != 0 && (m.p.Discount == "1" || m.p.Returns[name].Criterion == "total")
-	return base && counted
+	r := m.p.Returns[name]
+	if r.outOf() != nil {
+		return false
+	}
+	up, down := m.p.signs(name)
+	return !m.p.endless() || !(up && down) && (m.p.Discount == "1" || r.Criterion == "total")
 }
 
 // total draws what a few steps may give.
 func (m *maker) total(name string) json.Number {
+	r := m.p.Returns[name]
+	switch {
+	case r.Total != "":
+		return m.total(r.Total)
+	case !r.given():
+		return json.Number(strconv.Itoa(m.IntN(3)))
+	}
 	sum := new(big.Rat)
 	for range 1 + m.IntN(3) {
 		sum.Add(sum, rat(m.number(name)))

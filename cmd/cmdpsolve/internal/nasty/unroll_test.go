@@ -142,13 +142,20 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) *graph {
 			if c.sums != "" || c.reach && p.Returns[c.name].Within.spends() {
 				g.arrive(n, before, i, spent, gives)
 			}
+		}
+		for i, c := range g.coords {
+			if c.followed() { // bounds are about none of those above
+				spent[c.name] = gives[i]
+			}
+		}
+		for i, c := range g.coords {
 			if c.of != "" { // each step gives the change of what the total comes to
 				t := new(big.Rat)
 				if before != nil {
 					t.Set(before.totals[c.of])
 					gives[i].Sub(gives[i], c.value(t))
 				}
-				if r := received[c.of]; r != nil {
+				if r := spent[c.of]; r != nil {
 					t.Add(t, r)
 				}
 				gives[i].Add(gives[i], c.value(t))
@@ -374,8 +381,14 @@ func (p *Problem) signOf(name string) int {
 	return 1
 }
 
-// signs reports whether some row gives more than nothing of a return, and whether some gives less.
+// signs reports whether some step may give more than nothing of a return, and whether some may give less.
 func (p *Problem) signs(name string) (up, down bool) {
+	switch r := p.Returns[name]; {
+	case r.Total != "":
+		return p.signs(r.Total)
+	case !r.given():
+		return true, false
+	}
 	for _, r := range p.Transitions {
 		for _, o := range r.outcomes() {
 			s := sign(o.Returns[name])
