@@ -17,7 +17,8 @@ import (
 type SlackResult struct {
 	// Radius is that of a ball around Returns that lies in the target, apart from the sides that contain
 	// all returns anyway: the Slater ball of erratum E-09. It is at most Bound. For polyhedral targets they
-	// are equal; for others, where all sides count, it is at least Bound/√d. It is 0 if no policy lies
+	// are equal; for others, where all sides count, it is a ball of the d returns that can vary, and at least
+	// Bound/√d. It is 0 if no policy lies
 	// inside, and +Inf if no side counts. Where totals grow without end away from all sides, Bound is
 	// +Inf, and Radius that of the policy shown, which may be finite.
 	Radius, Bound float64
@@ -34,14 +35,17 @@ func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*Sla
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult
 	err := p.withSolverOrRays(ctx, task, opts, func(s *solver) (err error) {
-		r, err = (&slackSearch{s}).slack()
+		r, err = (&slackSearch{solver: s}).slack()
 		return err
 	})
 	return r, err
 }
 
 // A slackSearch looks for the returns deepest inside a target.
-type slackSearch struct{ *solver }
+type slackSearch struct {
+	*solver
+	axes []int // of a target that is no polyhedron: the returns in which the ball lies
+}
 
 // slack is Slack for the task of s.
 func (s *slackSearch) slack() (*SlackResult, error) {
@@ -49,24 +53,30 @@ func (s *slackSearch) slack() (*SlackResult, error) {
 	if err := s.dropRedundant(); err != nil {
 		return nil, err
 	}
-	if s.complete && len(s.rows) == 0 {
+	if s.complete && len(s.rows) == 0 || !s.complete && len(s.axes) == 0 {
 		return s.slackResult(math.Inf(1))
 	}
 	// The cross-polytope of half-diagonal u around v lies in {n·x ≤ h} if
 	// n·v + u·max|n_i| ≤ h; it contains the ball of radius u/√d. For a polyhedron
 	// the ball itself can be asked for.
-	order := math.Inf(1)
-	if s.complete {
-		order = 2
+	s.master.rowScale = func(normal []float64) float64 { return floats.Norm(normal, 2) }
+	if !s.complete {
+		s.master.rowScale = func(normal []float64) float64 {
+			most := 0.0
+			for _, i := range s.axes {
+				most = math.Max(most, math.Abs(normal[i]))
+			}
+			return most
+		}
 	}
-	s.master.rowScale = func(normal []float64) float64 { return floats.Norm(normal, order) }
 	return s.maximizeSlack()
 }
 
 // dropRedundant leaves out the rows that hold for all possible returns: a ball may stick
 // out of them. Targets are cut with the box of possible returns, which is computed
 // elsewhere too. So a row that is missed within the tolerance of a target counts as
-// kept.
+// kept. It also finds the returns in which there is room for a ball: a set that is cut
+// with the box has none in those that cannot vary.
 func (s *slackSearch) dropRedundant() error {
 	lower, upper := s.lower, s.upper
 	lower, upper = make([]float64, len(lower)), make([]float64, len(upper))
@@ -80,6 +90,16 @@ func (s *slackSearch) dropRedundant() error {
 		}
 	}
 	s.rows = kept
+	if s.complete {
+		return nil
+	}
+	for i := range lower {
+		most, least := axis(len(lower), i, 1), axis(len(lower), i, -1)
+		flat := oracle.Support(s.task.Target, most)+oracle.Support(s.task.Target, least) <= s.targetTolerance
+		if upper[i] > lower[i] || !flat {
+			s.axes = append(s.axes, i)
+		}
+	}
 	return nil
 }
 
@@ -89,7 +109,7 @@ func (s *slackSearch) maximizeSlack() (*SlackResult, error) {
 		return nil, err
 	}
 	if !s.complete {
-		for i := range s.lower {
+		for _, i := range s.axes {
 			for _, sign := range []float64{1, -1} {
 				n := axis(len(s.lower), i, sign)
 				if err := s.master.addTarget(cmdp.Constraint{Normal: n,
@@ -156,7 +176,7 @@ func (s *slackSearch) cutCrossPolytope() (cut bool, err error) {
 		return false, nil
 	}
 	size := math.Max(0, -s.master.u)
-	for i := range s.lower {
+	for _, i := range s.axes {
 		for _, sign := range []float64{1, -1} {
 			at := append([]float64(nil), s.master.v...)
 			at[i] += sign * size
@@ -177,8 +197,11 @@ func (s *slackSearch) cutCrossPolytope() (cut bool, err error) {
 
 // crossPolytope returns the half-diagonal of a cross-polytope around v that lies in the target.
 func (s *slackSearch) crossPolytope(v []float64) float64 {
+	if len(s.axes) == 0 && s.meets(v) {
+		return math.Inf(1)
+	}
 	inside := func(size float64) bool {
-		for i := range s.lower {
+		for _, i := range s.axes {
 			for _, sign := range []float64{1, -1} {
 				at := append([]float64(nil), v...)
 				at[i] += sign * size
@@ -218,7 +241,7 @@ func (s *slackSearch) slackResult(bound float64) (*SlackResult, error) {
 	}
 	radius := math.Max(0, room)
 	if !s.complete {
-		radius = s.crossPolytope(r.Returns) / math.Sqrt(float64(len(s.lower)))
+		radius = s.crossPolytope(r.Returns) / math.Sqrt(float64(max(1, len(s.axes))))
 	}
 	bound = math.Max(bound, radius)
 	return &SlackResult{Radius: radius, Bound: bound, Returns: r.Returns, Policy: r.Policy, Product: r.Product,

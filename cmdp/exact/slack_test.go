@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -177,6 +178,39 @@ func TestBoundlessSlack(t *testing.T) {
 		}
 		if !(r.Radius == c.radius || math.Abs(r.Radius-c.radius) <= 1e-9) || r.Bound < r.Radius {
 			t.Errorf("%s: radius %g, at most %g: want %g", c.name, r.Radius, r.Bound, c.radius)
+		}
+	}
+}
+
+// TestSlackBesideConstant: a return that no policy changes takes no room in a ball from the others: the slack is that
+// of the cut of the ball at its value. Where all returns are such, all policies keep the limits.
+func TestSlackBesideConstant(t *testing.T) {
+	const rows = "{state: 0, action: a, next: {0: 1}, returns: [0, 0, 1]}, {state: 0, action: b, next: {0: 1}, " +
+		"returns: [1, 0, 1]}, {state: 0, action: c, next: {0: 1}, returns: [0, 1, 1]}"
+	for _, c := range []struct{ rows, center, radius, bound string }{
+		{rows, "[1, 0.5, 2]", "0.4", "0.4"},
+		{rows, "[1, 0.5, 2.3]", "0.5", "0.4"},
+		{rows, "[0.9, 0.6, 1.76]", "0.4", "0.32"},
+		{"{state: 0, action: a, next: {0: 1}, returns: [0, 0, 1]}", "[0.1, 0, 2]", "0.4", "+Inf"},
+	} {
+		text := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [gain, toll, fee]\ntransitions: [" +
+			c.rows + "]\ntarget: {ball: {center: " + c.center + ", radius: " + c.radius + "}}\n"
+		p, err := problem.Parse("test.yaml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := exact.PlannerOf(t, p.Model).Slack(t.Context(), task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound, _ := strconv.ParseFloat(c.bound, 64)
+		if r.Bound != bound && !(math.Abs(r.Bound-bound) <= 1e-3) || r.Radius < bound/math.Sqrt2-1e-3 {
+			t.Errorf("ball of %s around %s: radius %g, at most %g: want at most %g", c.radius, c.center, r.Radius,
+				r.Bound, bound)
 		}
 	}
 }
