@@ -164,7 +164,11 @@ func (f *blockForm) solve(x, right []float64, transposed bool) {
 	blocks, from := len(f.first)-1, 0
 	if !transposed {
 		for i := range blocks {
-			from += f.solveBlock(i, from, x, right)
+			if block := f.block(i); len(block) == 1 {
+				f.solveSingle(block[0], x, right)
+			} else {
+				from += f.solveBlock(i, from, x, right)
+			}
 		}
 		return
 	}
@@ -175,8 +179,19 @@ func (f *blockForm) solve(x, right []float64, transposed bool) {
 	}
 }
 
-// solveBlock finds the values in a block, whose factors begin at from unless it is one state. It returns how many
-// factors that were.
+// solveSingle finds the value of a state on no cycle.
+func (f *blockForm) solveSingle(s int32, x, right []float64) {
+	y, sum := f.chain, right[s]
+	next := y.next[y.first[s]:y.first[s+1]]
+	prob := y.prob[y.first[s]:][:len(next)]
+	for e, to := range next {
+		sum += float64(prob[e] * x[to])
+	}
+	x[s] = sum / y.diag[s]
+}
+
+// solveBlock finds the values in a block of several states, whose factors begin at from. It returns how many factors
+// that were.
 func (f *blockForm) solveBlock(i, from int, x, right []float64) int {
 	y, block, begin := f.chain, f.block(i), f.first[i]
 	f.v = grown(f.v, len(block))
@@ -190,10 +205,6 @@ func (f *blockForm) solveBlock(i, from int, x, right []float64) int {
 			}
 		}
 		f.v[j] = sum
-	}
-	if len(block) == 1 {
-		x[block[0]] = f.v[0] / y.diag[block[0]]
-		return 0
 	}
 	f.elimination.f.solve(from, f.v, false)
 	for j, s := range block {
@@ -221,6 +232,9 @@ func (f *blockForm) solveBlockTransposed(i, end int, x []float64) int {
 	}
 	for _, s := range block {
 		visits := x[s]
+		if visits == 0 {
+			continue
+		}
 		next := y.next[y.first[s]:y.first[s+1]]
 		prob := y.prob[y.first[s]:][:len(next)]
 		for e, to := range next {

@@ -259,13 +259,13 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	p.Rough = p.Rough || p.Aim > 0
 	var before []int32
 	var last solvedPolicy
-	at, err := p.evaluateClass(ctx, states, choices, best.States[0], dir)
+	at, err := p.evaluateClass(ctx, states, choices, best, dir)
 	if err != nil {
 		return 0, err
 	}
 	evaluated := at != nil // whether the bias is that of the choices
 	const rounds = 10_000
-	p.sweeps = 4
+	p.sweeps = 2
 	for range rounds {
 		p.Progress.At(findingMeans, math.NaN(), len(states))
 		mean = floats.Dot(dir, best.Mean)
@@ -292,7 +292,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			if !better || settled && p.follows(best, choices) { // no mean is below that of the class
 				break
 			}
-			found, err = p.evaluateClass(ctx, states, choices, best.States[0], dir)
+			found, err = p.evaluateClass(ctx, states, choices, best, dir)
 			evaluated = found != nil
 			if !evaluated && err == nil {
 				p.shareTolerance = p.Tolerance
@@ -301,7 +301,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			}
 		}
 		if errors.Is(err, ErrSingular) && p.sweeps > 1 && last.choices != nil {
-			p.sweeps /= 4
+			p.sweeps = 1
 			evaluated = false
 			last.restore(p, states, choices, best)
 			before = before[:0]
@@ -481,14 +481,18 @@ func (p *LeastMean) relativeValues(ctx context.Context, states, choices []int32,
 	return nil
 }
 
-// evaluateClass sets the bias to the relative values of a policy, and returns its recurrent class: one elimination
-// does for both where all states lead to zero. Where they do not, or where the chain would fill up, it returns nil and
-// leaves the bias alone.
-func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, zero int32,
+// evaluateClass sets the bias to the relative values of a policy, and returns its recurrent class, which is best if the
+// policy does as that does: one elimination does for both where all states lead to the first state of best. Where they
+// do not, or where the chain would fill up, it returns nil and leaves the bias alone.
+func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, best *Class,
 	dir []float64) (*Class, error) {
+	zero := best.States[0]
 	p.cutChain(states, choices, zero)
 	if !p.chain.eliminated(ctx) {
 		return nil, ctx.Err()
+	}
+	if !best.approximate && p.follows(best, choices) {
+		return best, p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, best.Mean))
 	}
 	// The visits between two arrivals in zero, which begin with where its choice leads.
 	visits := make([]float64, len(states))

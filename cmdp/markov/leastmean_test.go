@@ -183,7 +183,8 @@ func TestEvaluateClass(t *testing.T) {
 		}
 		p.numberStates(states)
 		zero := states[rng.IntN(len(states))]
-		found, err := p.evaluateClass(t.Context(), states, choices, zero, []float64{1})
+		unknown := &Class{States: []int32{zero}, approximate: true}
+		found, err := p.evaluateClass(t.Context(), states, choices, unknown, []float64{1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,18 +204,25 @@ func TestEvaluateClass(t *testing.T) {
 		if len(found.States) != len(want.States) || math.Abs(found.Mean[0]-want.Mean[0]) > 1e-10 {
 			t.Errorf("class %v of mean %g: want %v and %g", found.States, found.Mean[0], want.States, want.Mean[0])
 		}
-		for j, s := range states {
-			next, prob := k.Row(int(choices[j]))
-			left, size := p.Reward[choices[j]]-found.Mean[0], 1.0
-			for i, n := range next {
-				left += prob[i] * (p.Bias[n] - p.Bias[s])
-				size += math.Abs(p.Bias[n]) + math.Abs(p.Bias[s])
-			}
-			// In the equation of zero the rounding of the mean is divided by its share of the time.
-			if s != zero && math.Abs(left) > 1e-10*size || p.Bias[zero] != 0 {
-				t.Errorf("state %d: its equation misses 0 by %g, bias at %d is %g", s, left, zero, p.Bias[zero])
+		checkValues := func(zero int32) {
+			for j, s := range states {
+				next, prob := k.Row(int(choices[j]))
+				left, size := p.Reward[choices[j]]-found.Mean[0], 1.0
+				for i, n := range next {
+					left += prob[i] * (p.Bias[n] - p.Bias[s])
+					size += math.Abs(p.Bias[n]) + math.Abs(p.Bias[s])
+				}
+				// In the equation of zero the rounding of the mean is divided by its share of the time.
+				if s != zero && math.Abs(left) > 1e-10*size || p.Bias[zero] != 0 {
+					t.Errorf("state %d: its equation misses 0 by %g, bias at %d is %g", s, left, zero, p.Bias[zero])
+				}
 			}
 		}
+		checkValues(zero)
+		if again, err := p.evaluateClass(t.Context(), states, choices, found, []float64{1}); again != found {
+			t.Fatalf("the class %v, which is known, is found as %v, %v", found.States, again, err)
+		}
+		checkValues(found.States[0])
 	}
 	if evaluated < 300 || refused < 100 {
 		t.Errorf("%d evaluated and %d refused: want many of both", evaluated, refused)
