@@ -99,17 +99,11 @@ type laneFactors struct {
 	out, leak [denseStates]Lanes
 }
 
-// start makes room for n states without transitions.
-func (f *laneFactors) start(n int) {
-	f.states = n
-	for s := range n {
-		clear(f.row[s][:n])
-	}
-	clear(f.leak[:n])
-}
-
 // eliminate turns transitions into factors. It reports false where some states are never left.
 func (f *laneFactors) eliminate() bool {
+	if vectors {
+		return eliminateVector(f)
+	}
 	n := f.states
 	for s := range n {
 		behind := f.row[s][s+1 : n]
@@ -137,21 +131,30 @@ func (f *laneFactors) eliminate() bool {
 	return true
 }
 
-// solve replaces right-hand sides by the solutions.
-func (f *laneFactors) solve(x []Lanes) {
-	for s := range x {
-		for t := range f.row[s][:s] {
-			if share := &f.row[s][t]; *share != noLanes {
-				x[s].addProduct(share, &x[t])
+// solve replaces right-hand sides, of which each state has as many as width, by the solutions.
+func (f *laneFactors) solve(right []Lanes, width int) {
+	if vectors {
+		solveVector(f, &right[0], width)
+		return
+	}
+	add := func(to, from int) {
+		if share := f.row[to][from]; share != noLanes {
+			for k := range width {
+				right[to*width+k].addProduct(&share, &right[from*width+k])
 			}
 		}
 	}
-	for s := len(x) - 1; s >= 0; s-- {
-		for t := s + 1; t < len(x); t++ {
-			if p := &f.row[s][t]; *p != noLanes {
-				x[s].addProduct(p, &x[t])
-			}
+	for s := range f.states {
+		for t := range s {
+			add(s, t)
 		}
-		x[s] = x[s].Divided(f.out[s])
+	}
+	for s := f.states - 1; s >= 0; s-- {
+		for t := s + 1; t < f.states; t++ {
+			add(s, t)
+		}
+		for k := range width {
+			right[s*width+k] = right[s*width+k].Divided(f.out[s])
+		}
 	}
 }

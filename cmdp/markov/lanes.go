@@ -54,38 +54,8 @@ func (x *Lanes) set(in [NumLanes]bool, y Lanes) {
 	}
 }
 
-// Backup returns what a choice of state s gives in each direction: the sum of its returns, each times its weights in
-// the directions, and of by how much the values of successors outside of [lo, hi) are above a base, each times its
-// probability. size is the sum of the magnitudes of these and of those of successors inside, and out is how likely s is
-// left. Values of other states than the successors are not read, and nothing is allocated.
-func Backup(directions []Lanes, returns []float64, values []Lanes, next []int32, prob []float64, s, lo, hi int32,
-	base *Lanes) (sum, size Lanes, out float64) {
-	if vectors && len(next) > 0 && len(returns) > 0 {
-		out = backupVector(&directions[0], &returns[0], len(returns), &values[0], &next[0], &prob[0], len(next),
-			s, lo, hi, base, &sum, &size)
-		return sum, size, out
-	}
-	for j, r := range returns {
-		x := Lanes{}.AddScaled(r, directions[j])
-		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
-	}
-	for j, n := range next {
-		if n == s {
-			continue
-		}
-		p := prob[j]
-		out += p
-		x := Lanes{}.AddScaled(p, values[n].Minus(*base))
-		size = size.AddScaled(1, x.Magnitudes())
-		if n < lo || n >= hi {
-			sum = sum.AddScaled(1, x)
-		}
-	}
-	return sum, size, out
-}
-
-// noLanes is a base of 0.
-var noLanes Lanes
+// noLanes and allLanes are 0 and 1 in each direction.
+var noLanes, allLanes = Lanes{}, Lanes{1, 1, 1, 1}
 
 // laneRows are the rows of a simultaneous program and what it finds, for vector instructions.
 type laneRows struct {
@@ -108,7 +78,7 @@ func (r *laneRows) set(z *SimultaneousTotals) {
 	q, k := z.Quotient, z.Quotient.Kernel
 	*r = laneRows{directions: &z.Directions[0], dim: len(z.Directions), values: &z.Values[0], all: &z.Returns[0],
 		policy: &z.Policy[0], first: &q.First[0], choice: &q.Choice[0], to: &q.To[0], offset: &k.Offset[0],
-		prob: &k.Prob[0], returns: &k.Returns[0]}
+		prob: &k.Prob[0], returns: &k.Returns[0], rounding: z.rounding}
 	if k.Distribution != nil {
 		r.distribution = &k.Distribution[0]
 	}

@@ -2,14 +2,26 @@ package markov
 
 import "golang.org/x/sys/cpu"
 
-// vectors says that the processor has the instructions of the functions below, which give the same digits.
+// vectors says that the processor has the instructions of the functions below, which give the digits of the plain ones.
 var vectors = cpu.X86.HasAVX
-
-//go:noescape
-func backupVector(directions *Lanes, returns *float64, d int, values *Lanes, next *int32, prob *float64, n int,
-	s, lo, hi int32, base, sum, size *Lanes) (out float64)
 
 // relaxVector goes on from state lo to hi, and returns the first state that solveState has to treat.
 //
 //go:noescape
 func relaxVector(z *laneRows, lo, hi int32) (at int32)
+
+// loadVector sets rows and leaks of the component [lo, hi) and its right-hand sides.
+//
+//go:noescape
+func loadVector(z *laneRows, f *laneFactors, right *Lanes, lo, hi int32)
+
+// proveVector returns the first state of [lo, hi) in which improve has something to do.
+//
+//go:noescape
+func proveVector(z *laneRows, lo, hi int32) (at int32)
+
+//go:noescape
+func eliminateVector(f *laneFactors) (ok bool)
+
+//go:noescape
+func solveVector(f *laneFactors, right *Lanes, width int)

@@ -29,10 +29,10 @@ type SimultaneousTotals struct {
 	Above   [NumLanes]bool    // in these directions some value may be above a backup all the same
 
 	rows     laneRows
-	system   laneFactors        // of the policies in a component
-	proper   []int32            // a policy that comes to rest
-	rounding float64            // more than what rounding takes from a sum of numbers of the size 1
-	right    [denseStates]Lanes // right-hand sides of a component
+	system   laneFactors // of the policies in a component
+	proper   []int32     // a policy that comes to rest
+	rounding float64     // more than what rounding takes from a sum of numbers of the size 1
+	right    []Lanes     // of each state of a component, right-hand sides of its value and its returns
 }
 
 // Simultaneous returns the simultaneous program of a quotient for models with dim returns, or nil where it does not
@@ -56,6 +56,7 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 	out.Values = make([]Lanes, q.Rest+1)
 	out.Returns = make([]Lanes, int(q.Rest+1)*dim)
 	out.Policy = make([][NumLanes]int32, q.Rest)
+	out.right = make([]Lanes, denseStates*(1+dim))
 	out.rows.set(out)
 	return out
 }
@@ -93,17 +94,35 @@ func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// backup is Backup of choice i in state s.
-func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base *Lanes) (sum, size Lanes, out float64) {
+// backup returns what choice i of state s gives in each direction: the sum of its returns, each times its weights in
+// the directions, and of by how much the values of successors outside of [lo, hi) are above a base, each times its
+// probability. size is the sum of the magnitudes of these and of those of successors inside, and out is how likely s is
+// left.
+func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base Lanes) (sum, size Lanes, out float64) {
 	c := z.Quotient.Choice[i]
-	to, prob := z.Quotient.row(c)
-	returns := z.Quotient.Kernel.ReturnsOf(int(c), len(z.Directions))
-	return Backup(z.Directions, returns, z.Values, to, prob, s, lo, hi, base)
+	for j, r := range z.Quotient.Kernel.ReturnsOf(int(c), len(z.Directions)) {
+		x := Lanes{}.AddScaled(r, z.Directions[j])
+		sum, size = sum.AddScaled(1, x), size.AddScaled(1, x.Magnitudes())
+	}
+	next, prob := z.Quotient.row(c)
+	for j, n := range next {
+		if n == s {
+			continue
+		}
+		p := prob[j]
+		out += p
+		x := Lanes{}.AddScaled(p, z.Values[n].Minus(base))
+		size = size.AddScaled(1, x.Magnitudes())
+		if n < lo || n >= hi {
+			sum = sum.AddScaled(1, x)
+		}
+	}
+	return sum, size, out
 }
 
 // solveStates is solveState for the states [lo, hi), one after the other.
 func (z *SimultaneousTotals) solveStates(lo, hi int32, follow int) bool {
-	z.rows.rounding, z.rows.follow = z.rounding, follow
+	z.rows.follow = follow
 	for s := lo; s < hi; s++ {
 		if vectors {
 			s = relaxVector(&z.rows, s, hi)
@@ -127,7 +146,7 @@ func (z *SimultaneousTotals) solveState(s int32, follow int) bool {
 	best := &z.Values[s]
 	*best = Lanes{inf, inf, inf, inf}
 	for i := q.First[s]; i < q.First[s+1]; i++ {
-		x, size, out := z.backup(s, i, s, s+1, &noLanes)
+		x, size, out := z.backup(s, i, s, s+1, noLanes)
 		if out == 0 { // for ever, which is fine at a price
 			x = x.AddScaled(-cancellation, size)
 			if !(min(x.A, x.B, x.C, x.D) > 0) {
@@ -192,7 +211,10 @@ func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 			return false
 		}
 	}
-	z.evaluateReturns(lo, hi)
+	d := len(z.Directions)
+	for s := range int(hi - lo) {
+		copy(z.Returns[(int(lo)+s)*d:][:d], z.right[s*(1+d)+1:])
+	}
 	return true
 }
 
@@ -200,10 +222,9 @@ func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
 	const most = 1000
 	for range most {
-		if !z.loadPolicies(lo, hi) {
+		if !z.evaluate(lo, hi) {
 			return false
 		}
-		z.evaluate(lo, hi)
 		changed, above := z.improve(lo, hi)
 		if !changed {
 			for l := range above {
@@ -215,61 +236,64 @@ func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
 	return false
 }
 
-// eachChoice calls visit with each choice that some policy takes in state s, and in which directions.
-func (z *SimultaneousTotals) eachChoice(s int32, visit func(i int32, in [NumLanes]bool)) {
-	policy := z.Policy[s]
-	for l, i := range policy {
-		if slices.Contains(policy[:l], i) {
-			continue
-		}
-		var in [NumLanes]bool
-		for k, j := range policy {
-			in[k] = i == j
-		}
-		visit(i, in)
-	}
-}
-
-// loadPolicies eliminates the systems of the policies. It reports false where one may stay for ever.
-func (z *SimultaneousTotals) loadPolicies(lo, hi int32) bool {
-	q, f := z.Quotient, &z.system
-	f.start(int(hi - lo))
-	for s := lo; s < hi; s++ {
-		row := &f.row[s-lo]
-		z.eachChoice(s, func(i int32, in [NumLanes]bool) {
-			to, prob := q.row(q.Choice[i])
-			for j, n := range to {
-				at := &f.leak[s-lo]
-				if n >= lo && n < hi {
-					at = &row[n-lo]
-				}
-				p := prob[j]
-				at.set(in, at.AddScaled(1, Lanes{p, p, p, p}))
-			}
-		})
-	}
-	return f.eliminate()
-}
-
-// evaluate sets the values to those of the policies, whose systems are loaded. What choices are made cheaper by depends
-// on values, so that it is done again where these were far from what they are.
-func (z *SimultaneousTotals) evaluate(lo, hi int32) {
+// evaluate sets the values to those of the policies, and right to these and what the policies return. What choices are
+// made cheaper by depends on values, so that it is done again where these were far from what they are. It reports false
+// where a policy may stay for ever.
+func (z *SimultaneousTotals) evaluate(lo, hi int32) bool {
 	const rounds = 8
-	right := z.right[:hi-lo]
+	d, f := len(z.Directions), &z.system
+	f.states = int(hi - lo)
+	right := z.right[:f.states*(1+d)]
 	for moved, n := true, 0; moved && n < rounds; n++ {
-		for s := lo; s < hi; s++ {
-			z.eachChoice(s, func(i int32, in [NumLanes]bool) {
-				x, size, out := z.backup(s, i, lo, hi, &noLanes)
-				right[s-lo].set(in, x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes())))
-			})
+		if vectors {
+			loadVector(&z.rows, f, &right[0], lo, hi)
+		} else {
+			z.load(lo, hi)
 		}
-		z.system.solve(right)
+		if !f.eliminate() {
+			return false
+		}
+		f.solve(right, 1+d)
 		moved = false
-		for s, x := range right {
-			old := &z.Values[int(lo)+s]
+		for s := range f.states {
+			x, old := right[s*(1+d)], &z.Values[int(lo)+s]
 			change := x.Minus(*old).Magnitudes().AddScaled(-0.5, x.Magnitudes())
 			moved = moved || change.A > 0 || change.B > 0 || change.C > 0 || change.D > 0
 			*old = x
+		}
+	}
+	return true
+}
+
+// load sets the systems of the policies in a component, and right.
+func (z *SimultaneousTotals) load(lo, hi int32) {
+	q, f, d := z.Quotient, &z.system, len(z.Directions)
+	clear(z.right)
+	for s := lo; s < hi; s++ {
+		row, leak, right := &f.row[s-lo], &f.leak[s-lo], z.right[int(s-lo)*(1+d):][:1+d]
+		clear(row[:hi-lo])
+		*leak = Lanes{}
+		for i := q.First[s]; i < q.First[s+1]; i++ {
+			var in [NumLanes]bool
+			for l, j := range z.Policy[s] {
+				in[l] = i == j
+			}
+			to, prob := q.row(q.Choice[i])
+			for j, n := range to {
+				p := prob[j]
+				switch {
+				case n == s:
+				case n >= lo && n < hi:
+					row[n-lo].set(in, row[n-lo].AddScaled(p, allLanes))
+				default:
+					leak.set(in, leak.AddScaled(p, allLanes))
+				}
+			}
+			x, size, out := z.backup(s, i, lo, hi, noLanes)
+			right[0].set(in, x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes())))
+			for k := range d {
+				right[1+k].set(in, z.returnsOf(s, i, lo, hi, k))
+			}
 		}
 	}
 }
@@ -279,19 +303,22 @@ func (z *SimultaneousTotals) evaluate(lo, hi int32) {
 // by more than rounding, which is less than a quarter of what choices are made cheaper by.
 func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLanes]bool) {
 	for s := lo; s < hi; s++ {
+		if vectors {
+			s = proveVector(&z.rows, s, hi)
+			if s == hi {
+				break
+			}
+		}
 		now, least, old := z.Policy[s], [NumLanes]float64{}, z.Values[s]
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
-			gain, size, out := z.backup(s, i, 0, 0, &z.Values[s])
+			gain, size, out := z.backup(s, i, 0, 0, old)
 			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
-			better := gain.AddScaled(-0.5, charge)
-			if better.A >= 0 && better.B >= 0 && better.C >= 0 && better.D >= 0 {
-				continue
-			}
-			proved := gain.AddScaled(-0.25, charge).Array()
+			better, proved := gain.AddScaled(-0.5, charge).Array(), gain.AddScaled(-0.25, charge).Array()
 			// x is what it would give the state if it is taken for good
 			for k, x := range gain.Minus(charge).Over(out).Array() {
 				switch {
-				case now[k] == i || !(better.Array()[k] < 0):
+				case better[k] >= 0:
+				case now[k] == i || !(better[k] < 0):
 					above[k] = above[k] || !(proved[k] >= 0)
 				case x < least[k]:
 					least[k], z.Policy[s][k], changed = x, i, true
@@ -300,20 +327,4 @@ func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLane
 		}
 	}
 	return changed, above
-}
-
-// evaluateReturns sets the returns to those of the policies, whose systems are loaded.
-func (z *SimultaneousTotals) evaluateReturns(lo, hi int32) {
-	d, right := len(z.Directions), z.right[:hi-lo]
-	for k := range d {
-		for s := lo; s < hi; s++ {
-			z.eachChoice(s, func(i int32, in [NumLanes]bool) {
-				right[s-lo].set(in, z.returnsOf(s, i, lo, hi, k))
-			})
-		}
-		z.system.solve(right)
-		for s, x := range right {
-			z.Returns[(int(lo)+s)*d+k] = x
-		}
-	}
 }

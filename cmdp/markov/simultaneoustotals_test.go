@@ -1,12 +1,14 @@
 package markov
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/cmdptest"
 )
 
@@ -17,21 +19,24 @@ import (
 func TestSimultaneousTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 5))
 	solved, gaveUp, raised := 0, 0, 0
-	for range 250 {
-		k := cmdptest.DrawKernel(rng, 2+rng.IntN(12))
-		for range 2 * k.Choices() {
+	for range 400 {
+		k, d := cmdptest.DrawKernel(rng, 2+rng.IntN(12)), 1+rng.IntN(3)
+		for range d * k.Choices() {
 			k.Returns = append(k.Returns, 0.2+float64(rng.IntN(9)))
+		}
+		if rng.IntN(2) == 0 {
+			k = shared(k, d)
 		}
 		g := &Graph{Kernel: k}
 		q := g.Number(partsOf(g), nil)
 		q.Fill(g, q.Origin, nil)
-		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
-		plain := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
+		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(d)
+		plain := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(d)
 		if z == nil { // somewhere the process cannot rest
 			continue
 		}
 		for n := range 3 { // from the policies of the directions before
-			for i, least := range []float64{0, -0.05} {
+			for i, least := range []float64{0, -0.05, 0.1}[:d] {
 				z.Directions[i] = Lanes{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64() + least}
 				if n == 2 {
 					z.Directions[i] = Lanes{0, 1, 1, float64(i)}
@@ -59,6 +64,19 @@ func TestSimultaneousTotals(t *testing.T) {
 	}
 }
 
+// shared returns a kernel with the same rows, d returns each, in which equal distributions and returns are stored once.
+func shared(k *cmdp.Kernel, d int) *cmdp.Kernel {
+	out := cmdp.NewKernel()
+	for s := range len(k.First) - 1 {
+		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+			next, prob := k.Row(c)
+			out.Append(next, prob, k.ReturnsOf(c, d))
+		}
+		out.EndState()
+	}
+	return &out
+}
+
 // checkPlain wants the same of plain, which is solved without vector instructions.
 func checkPlain(t *testing.T, z, plain *SimultaneousTotals, solved bool) {
 	t.Helper()
@@ -76,29 +94,31 @@ func checkPlain(t *testing.T, z, plain *SimultaneousTotals, solved bool) {
 	}
 }
 
-// checkDirection checks what was found for direction l of two returns.
+// checkDirection checks what was found for direction l.
 func checkDirection(t *testing.T, z *SimultaneousTotals, l int) {
 	t.Helper()
-	q, k := z.Quotient, z.Quotient.Kernel
+	q, k, d := z.Quotient, z.Quotient.Kernel, len(z.Directions)
 	rule := &Rule{Actions: NewActions(len(q.Number), 256)}
 	for n, s := range q.Origin {
 		rule.Actions.Set(int(s), int(q.Choice[z.Policy[n][l]]-k.First[s]))
 	}
-	for i := range 2 {
-		one := *k
+	for i := range d {
+		one := *k.Plain(d)
 		one.Returns = nil
 		for c := range k.Choices() {
-			one.Returns = append(one.Returns, k.ReturnsOf(c, 2)[i])
+			one.Returns = append(one.Returns, k.ReturnsOf(c, d)[i])
 		}
 		for s, x := range denseTotal(t, &one, rule) {
-			if got := z.Returns[2*int(q.Number[s])+i].Array()[l]; !near(got, x, 1e-9) {
+			if got := z.Returns[d*int(q.Number[s])+i].Array()[l]; !near(got, x, 1e-9) {
 				t.Fatalf("return %d from state %d in direction %d is %g, want %g", i, s, l, got, x)
 			}
 		}
 	}
 	for n := range q.Rest {
-		value, w := z.Values[n].Array()[l], z.Returns[2*n:][:2]
-		x := z.Directions[0].Array()[l]*w[0].Array()[l] + z.Directions[1].Array()[l]*w[1].Array()[l]
+		value, x := z.Values[n].Array()[l], 0.0
+		for i, w := range z.Returns[d*int(n):][:d] {
+			x += z.Directions[i].Array()[l] * w.Array()[l]
+		}
 		if !near(value, x, 1e-9) {
 			t.Fatalf("value %g of state %d in direction %d, but the policy returns %g", value, n, l, x)
 		}
@@ -124,7 +144,7 @@ func shortOf(z *SimultaneousTotals, s, i int32, l int) *big.Rat {
 	number := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	value := func(n int32) *big.Rat { return number(z.Values[n].Array()[l]) }
 	short := new(big.Rat)
-	for j, r := range z.Quotient.Kernel.ReturnsOf(int(z.Quotient.Choice[i]), 2) {
+	for j, r := range z.Quotient.Kernel.ReturnsOf(int(z.Quotient.Choice[i]), len(z.Directions)) {
 		short.Sub(short, product(number(z.Directions[j].Array()[l]), number(r)))
 	}
 	next, prob := z.Quotient.Row(i)
@@ -134,26 +154,36 @@ func shortOf(z *SimultaneousTotals, s, i int32, l int) *big.Rat {
 	return short
 }
 
-// checkRaised raises a value in each component of several states, in one direction, and wants that to be seen. It
-// returns how many there are.
+// checkRaised raises a value in each component of several states, in one direction, and wants that to be seen if it is
+// by more than rounding, and in any case what plain Go sees. It returns how many there are.
 func checkRaised(t *testing.T, rng *rand.Rand, z *SimultaneousTotals) (raised int) {
 	t.Helper()
+	with := vectors
+	defer func() { vectors = with }()
 	for i, hi := range z.Quotient.Component[1:] {
 		lo := z.Quotient.Component[i]
 		if hi == lo+1 {
 			continue
 		}
-		s, l := lo+rng.Int32N(hi-lo), rng.IntN(NumLanes)
+		s, l, by := lo+rng.Int32N(hi-lo), rng.IntN(NumLanes), math.Pow(10, -16+4*rng.Float64())
 		before, policy, x := z.Values[s], slices.Clone(z.Policy), z.Values[s].Array()[l]
 		var in [NumLanes]bool
 		in[l] = true
-		z.Values[s].set(in, Lanes{}.AddScaled(x+1e-12*math.Abs(x), Lanes{1, 1, 1, 1}))
-		changed, above := z.improve(lo, hi)
-		if x != 0 && !changed && above != in {
-			t.Fatalf("state %d raised in direction %d: directions %t are not proved", s, l, above)
+		z.Values[s].set(in, Lanes{}.AddScaled(x+by*math.Abs(x), allLanes))
+		var seen [2]string
+		for k, now := range []bool{with, false} {
+			vectors = now
+			changed, above := z.improve(lo, hi)
+			if x != 0 && by > 2e-13 && !changed && above != in {
+				t.Fatalf("state %d raised in direction %d: directions %t are not proved", s, l, above)
+			}
+			seen[k] = fmt.Sprint(changed, above, z.Policy)
+			copy(z.Policy, policy)
+		}
+		if seen[0] != seen[1] {
+			t.Fatalf("state %d raised by %g: %s by vector instructions: want %s", s, by, seen[0], seen[1])
 		}
 		z.Values[s] = before
-		copy(z.Policy, policy)
 		raised++
 	}
 	return raised
