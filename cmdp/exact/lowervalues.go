@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
@@ -24,10 +25,13 @@ type lowerValues struct {
 func (l *lowerValues) bound(q *markov.Quotient) (value, margin float64) {
 	p, v, small := l.p, l.v, l.small
 	g := p.gamma
+	// What a choice gives is 0 or more then.
+	nonnegative := small == nil && p.nonnegative(l.dir) &&
+		!slices.ContainsFunc(v, func(x float64) bool { return !(x >= 0) })
 	short := parallel.ForStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
 		short := 0.0
 		for s := lo; s < hi; s++ {
-			if !p.graph.In[s] {
+			if !p.graph.In[s] || nonnegative && v[s] == 0 {
 				continue
 			}
 			for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {

@@ -145,13 +145,18 @@ func hasRareEnds(z *markov.LeastTotal) bool {
 // said in the end goes through infiniteHorizon.recheck.
 func (p *infiniteHorizon) solverBound(z *markov.LeastTotal) (value, margin float64) {
 	m := p.m
-	sum, size := 0.0, floats.Norm(z.Values, math.Inf(1))
-	for _, st := range m.StartStates() {
-		sum += st.Probability * z.Values[z.Quotient.Number[st.State]]
-	}
+	size := floats.Norm(z.Values, math.Inf(1))
 	margin = (startError + float64(len(m.StartStates()))*roundoff) * size
 	if p.gamma < 1 {
 		margin += 1.001 * (z.Shortfall + 2*float64(p.longestRow+m.Dim()+5)*roundoff*size) / (1 - p.gamma)
 	}
-	return sum, margin
+	return p.startValueOf(z), margin
+}
+
+// startValueOf returns μ·v.
+func (p *infiniteHorizon) startValueOf(z *markov.LeastTotal) (sum float64) {
+	for _, st := range p.m.StartStates() {
+		sum += st.Probability * z.Values[z.Quotient.Number[st.State]]
+	}
+	return sum
 }

@@ -243,8 +243,7 @@ func (p *infiniteHorizon) sweepUp(ctx context.Context, z *markov.LeastTotal) (va
 	if err != nil || endless != nil || z.Fell {
 		return 0, false, err
 	}
-	value, _ = p.solverBound(z)
-	return value, true, nil
+	return p.startValueOf(z), true, nil
 }
 
 // remaining returns how much is still to come of what rose by so much, and before that by more, if each time

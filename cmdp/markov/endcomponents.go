@@ -29,7 +29,7 @@ func (e *EndComponents) Listed() *EndComponents {
 // which takes no part is not in an end component.
 func (g *Graph) EndComponents(ctx context.Context) (*EndComponents, error) {
 	f := g.beginSearch()
-	if err := f.splitAll(ctx, math.MaxInt); err != nil {
+	if err := f.splitAll(ctx); err != nil {
 		return nil, err
 	}
 	f.found.Inside = f.sub.Allowed
@@ -43,14 +43,33 @@ func (g *Graph) EndComponents(ctx context.Context) (*EndComponents, error) {
 	return f.found, nil
 }
 
-// HasEndComponent reports whether the graph has an end component.
+// HasEndComponent reports whether the graph has an end component: there is one in any set of states that each have a
+// choice which surely stays in it.
 func (g *Graph) HasEndComponent(ctx context.Context) (bool, error) {
 	if g.Cycles != nil && g.Cycles.Len() == len(g.Cycles.Order) {
 		return slices.ContainsFunc(g.Cycles.Order, g.mayStay), ctx.Err()
 	}
 	f := g.beginSearch()
-	err := f.splitAll(ctx, 1)
-	return f.found.Len() > 0, err
+	for i := range f.first.Len() {
+		part := f.first.Part(i)
+		if len(part) == 1 {
+			if g.mayStay(part[0]) {
+				return true, nil
+			}
+			continue
+		}
+		g.Progress.At(findingEndComponents, math.NaN(), len(part))
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if f.into == nil {
+			f.into = f.sub.Predecessors()
+		}
+		if len(f.removeLeaving(part)) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // mayStay reports whether a choice of a state surely leads back to it.
@@ -67,6 +86,9 @@ func (g *Graph) mayStay(s int32) bool {
 	}
 	return false
 }
+
+// findingEndComponents is what Progress is told.
+const findingEndComponents = "finding end components"
 
 // An endComponentSearch is the state of the search for end components.
 type endComponentSearch struct {
@@ -117,9 +139,9 @@ func (g *Graph) beginSearch() *endComponentSearch {
 	return f
 }
 
-// splitAll finds end components, part by part, until there are so many.
-func (f *endComponentSearch) splitAll(ctx context.Context, most int) error {
-	for i := 0; i < f.first.Len() && f.found.Len() < most; i++ {
+// splitAll finds end components, part by part.
+func (f *endComponentSearch) splitAll(ctx context.Context) error {
+	for i := range f.first.Len() {
 		part := f.first.Part(i)
 		if len(part) == 1 {
 			f.single(part[0])
@@ -129,7 +151,7 @@ func (f *endComponentSearch) splitAll(ctx context.Context, most int) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			f.tarjan, f.into = newTarjan(ctx, &f.sub, "finding end components"), f.sub.Predecessors()
+			f.tarjan, f.into = newTarjan(ctx, &f.sub, findingEndComponents), f.sub.Predecessors()
 		}
 		if err := f.split(part); err != nil {
 			return err

@@ -237,7 +237,7 @@ func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 			}
 		}
 	}
-	if met != nil {
+	if met != nil || int(hi-lo) > threshold.Swept {
 		queue = z.properPolicyByPasses(lo, hi, queue)
 	}
 	if len(queue) == int(hi-lo) || len(queue) == 0 {
