@@ -98,7 +98,7 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 func (p *infiniteHorizon) numberStates() {
 	p.progress.At("numbering states", math.NaN(), p.m.States())
 	p.quotient = p.graph.Number(p.parts, nil)
-	p.visitor = markov.NewVisits(p.quotient, p.gamma, p.chain)
+	p.visitor = markov.NewVisits(p.quotient, p.gamma, p.workers, p.chain)
 	p.usesSweeps = false
 	for i, lo := range p.quotient.Component[1:] {
 		p.usesSweeps = p.usesSweeps || int(lo-p.quotient.Component[i]) > threshold.Swept
@@ -120,7 +120,7 @@ func (p *infiniteHorizon) withRelevance(ctx context.Context, c relevance) (*infi
 	}
 	if slices.Equal(q.graph.In, p.reachable) && q.graph.Allowed == nil {
 		q.graph.In = p.reachable
-		q.visitor = markov.NewVisits(q.quotient, q.gamma, q.chain)
+		q.visitor = markov.NewVisits(q.quotient, q.gamma, q.workers, q.chain)
 		return &q, nil
 	}
 	q.numberStates()

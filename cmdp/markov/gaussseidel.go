@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"cmdpsolve/internal/threshold"
 
@@ -46,7 +47,7 @@ func rowsHeld(states, step int32) int32 {
 // gaussSeidel finds the values and the policy of component i, the states [lo, hi), without a discount. It reports false
 // where that is slow, or the policy may not come to rest.
 func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool {
-	reach, least, most := z.componentExtent(lo, hi)
+	reach, jump, least, most := z.componentExtent(lo, hi)
 	if least >= 0 { // so are the values
 		for s := lo; s < hi; s++ {
 			z.Values[s] = max(z.Values[s], 0)
@@ -65,8 +66,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 		clear(z.Values[lo:hi])
 		cold = true
 	}
-	held := rowsHeld(hi-lo, step)
-	part, w := 0.125, &z.chain.cache
+	part, w, ok := 0.125, &z.chain.cache, true
 	from, front := lo, lo+step
 	w.start(lo)
 	if cold {
@@ -74,14 +74,17 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	}
 	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
 		z.Progress.At(findingValues, float64(from-lo)/float64(hi-lo), int(hi-lo))
-		changed := hi // the first state that did
-		for a := from; a < front; a += held {
-			b := min(front, a+held)
-			if !w.holds(a, b) && !z.loadChoices(w, max(lo, min(a, max(b-held, a-step/2))), b) {
-				return false
+		back := max(lo, from-reach)
+		var changed int32 // the first state that did
+		if w.holds(back, front) && left > int(front-back) {
+			var again int32
+			again, changed = z.sweepTwice(w, lo, from, front, hi, reach, jump, part)
+			if again < hi {
+				from = again
+				left -= int(front - from)
 			}
-			first, _ := z.sweepCached(w, a, b, hi, part)
-			changed = min(changed, first)
+		} else if changed, ok = z.sweepBlocks(w, lo, from, front, hi, step, part); !ok {
+			return false
 		}
 		switch {
 		case changed < hi:
@@ -109,7 +112,7 @@ func (z *LeastTotal) Raises() bool {
 		for i, hi := range z.Quotient.Component[1:] {
 			if lo := z.Quotient.Component[i]; int(hi-lo) > threshold.Swept {
 				end := z.end(i)
-				reach, _, _ := z.componentExtent(lo, end)
+				reach, _, _, _ := z.componentExtent(lo, end)
 				large, whole = true, whole && blockLength(end-lo, reach) == end-lo
 			}
 		}
@@ -132,8 +135,19 @@ func (z *LeastTotal) raise(ctx context.Context, lo, hi int32) {
 	if n, ok := z.Within[lo]; ok {
 		end = min(hi, lo+n)
 	}
-	for n := 0; n < z.Sweeps && ctx.Err() == nil; n++ {
-		_, fell = z.sweepCached(w, lo, end, hi, 0.5)
+	span := z.span(lo, hi)
+	for n := 0; n < z.Sweeps && ctx.Err() == nil; n += 2 {
+		fell = false
+		one := n+1 == z.Sweeps
+		pipeline(z.workers, end-lo, span, func(second bool, a, b int32) {
+			if one && second {
+				return
+			}
+			found := z.sweepCached(w, lo+a, lo+b, hi, 0.5)
+			if one || second {
+				fell = fell || found.fell
+			}
+		})
 		z.Progress.At(findingValues, math.NaN(), int(hi-lo))
 	}
 	z.Fell = z.Fell || fell
@@ -231,14 +245,79 @@ func (z *LeastTotal) loadChoices(w *rowCache, from, to int32) bool {
 	return true
 }
 
-// sweepCached gives the states [from, to) in a cache the values of their best choices, one after the other. It
-// returns the first state that changed by more than part of what makes choices cheaper, or none, and whether any
-// fell by more than that.
-func (z *LeastTotal) sweepCached(w *rowCache, from, to, none int32, part float64) (changed int32, fell bool) {
+// span returns how far a transition inside a component leads at most, or nothing where no other worker asks.
+func (z *LeastTotal) span(lo, hi int32) int32 {
+	if z.workers <= 1 {
+		return 0
+	}
+	at := [2]int32{lo, hi}
+	if _, known := z.spans[at]; !known {
+		reach, jump, _, _ := z.componentExtent(lo, hi)
+		z.spans[at] = max(reach, jump)
+	}
+	return z.spans[at]
+}
+
+// A swept is what a sweep found.
+type swept struct {
+	changed int32 // the first state that changed by more than part of what makes choices cheaper
+	fell    bool  // whether any fell by more than that
+	policy  int   // how many choices changed
+}
+
+// sweepTwice sweeps the states [from, front) of a component that ends at hi, and then, if some state changed, those from
+// the first that did on, and before it as far as transitions lead back. It returns where the last sweep began, and the
+// first state that it changed, hi for none.
+func (z *LeastTotal) sweepTwice(w *rowCache, lo, from, front, hi, reach, jump int32,
+	part float64) (again, changed int32) {
+	var first atomic.Int32
+	first.Store(hi)
+	changed = hi
+	pipeline(z.workers, front-from, max(reach, jump), func(second bool, a, b int32) {
+		began := first.Load()
+		switch {
+		case !second && began == hi:
+			first.Store(z.sweepCached(w, from+a, from+b, hi, part).changed)
+		case !second:
+			z.sweepCached(w, from+a, from+b, hi, part)
+		case began < hi:
+			begin := max(lo, began-reach)
+			if a > 0 {
+				begin = max(begin, from+a)
+			}
+			if begin < from+b {
+				changed = min(changed, z.sweepCached(w, begin, from+b, hi, part).changed)
+			}
+		}
+	})
+	if began := first.Load(); began < hi {
+		return max(lo, began-reach), changed
+	}
+	return hi, hi
+}
+
+// sweepBlocks sweeps the states [from, front) of a component that ends at hi, and loads what the cache does not hold of
+// them. It returns the first state that changed, hi for none, and reports false as loadChoices does.
+func (z *LeastTotal) sweepBlocks(w *rowCache, lo, from, front, hi, step int32, part float64) (changed int32, ok bool) {
+	held := rowsHeld(hi-lo, step)
+	changed = hi
+	for a := from; a < front; a += held {
+		b := min(front, a+held)
+		if !w.holds(a, b) && !z.loadChoices(w, max(lo, min(a, max(b-held, a-step/2))), b) {
+			return hi, false
+		}
+		changed = min(changed, z.sweepCached(w, a, b, hi, part).changed)
+	}
+	return changed, true
+}
+
+// sweepCached gives the states [from, to) in a cache the values of their best choices, one after the other. The first
+// state that changed is none if there is none.
+func (z *LeastTotal) sweepCached(w *rowCache, from, to, none int32, part float64) swept {
 	v, rounding, extra, floor := z.Values, z.roundingShare(), z.slack, z.zeroBelow
 	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
 	r := first[0]
-	changed = none
+	changed, fell, policy := none, false, 0
 	for s := from; s < to; s++ {
 		best, at := math.Inf(1), int32(0)
 		for begin := r; r < first[s-from+1]; r++ {
@@ -268,10 +347,10 @@ func (z *LeastTotal) sweepCached(w *rowCache, from, to, none int32, part float64
 		v[s] = best
 		if i := z.Quotient.First[s] + at; z.Policy[s] != i {
 			z.Policy[s] = i
-			z.policyChanges++
+			policy++
 		}
 	}
-	return changed, fell
+	return swept{changed, fell, policy}
 }
 
 // initialValues sets the values of the states [from, to) of a component that ends at hi to what they are where
@@ -302,9 +381,9 @@ func (z *LeastTotal) initialValues(from, to, hi int32) {
 	}
 }
 
-// componentExtent returns how far back, to a state with a larger number, some choice in a component leads, the least
-// reward or value outside that a state may get, and the largest magnitude of one.
-func (z *LeastTotal) componentExtent(lo, hi int32) (reach int32, least, most float64) {
+// componentExtent returns how far back, to a state with a larger number, some choice in a component leads, and how far
+// on, the least reward or value outside that a state may get, and the largest magnitude of one.
+func (z *LeastTotal) componentExtent(lo, hi int32) (reach, jump int32, least, most float64) {
 	for s := lo; s < hi; s++ {
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
 			least, most = min(least, z.Reward[i]), max(most, math.Abs(z.Reward[i]))
@@ -312,14 +391,14 @@ func (z *LeastTotal) componentExtent(lo, hi int32) (reach int32, least, most flo
 			for _, n := range to {
 				switch {
 				case n >= lo && n < hi:
-					reach = max(reach, n-s)
+					reach, jump = max(reach, n-s), max(jump, s-n)
 				default:
 					least, most = min(least, z.Values[n]), max(most, math.Abs(z.Values[n]))
 				}
 			}
 		}
 	}
-	return reach, least, most
+	return reach, jump, least, most
 }
 
 // isProper reports whether the policy leaves a component from everywhere. It notes from where it does in met, which is

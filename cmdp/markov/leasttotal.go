@@ -50,23 +50,24 @@ type LeastTotal struct {
 	resting        []int32         // a policy that comes to rest, of which LookNear leaves some
 	gamma          float64
 	workers        int
-	longest        int            // most successors of a choice
-	chain          *Chain         // shared with others
-	rows           policyRows     // of the policy, for sweeps
-	right          []float64      // right-hand side of the policy's system
-	previous       []float64      // values before the last evaluation
-	cancelling     map[int32]bool // choices of Loops, which are not made cheaper
-	iterative      map[int]bool   // components that are too wide to be eliminated
-	slow           map[int]bool   // components in which sweeps are slow
-	improper       int            // the component whose policy is not proper, −1 for none
-	raises         *bool          // see Raises, nil before it is known
-	raised         bool           // so that the policy may not be proper, see Mend
-	policyChanges  int            // choices that changed in a sweep
-	valuesMoved    bool           // some values were far from what they are now
-	allowance      float64        // see Allowance
-	allowanceShare float64        // what allowance is, of Tolerance times the mean weight
-	slack          float64        // what a choice is made cheaper by besides, for the sake of allowance
-	zeroBelow      float64        // positive values below are 0 in sweeps of totals
+	longest        int                // most successors of a choice
+	chain          *Chain             // shared with others
+	rows           policyRows         // of the policy, for sweeps
+	right          []float64          // right-hand side of the policy's system
+	previous       []float64          // values before the last evaluation
+	cancelling     map[int32]bool     // choices of Loops, which are not made cheaper
+	spans          map[[2]int32]int32 // see span, of components by where they begin and end
+	iterative      map[int]bool       // components that are too wide to be eliminated
+	slow           map[int]bool       // components in which sweeps are slow
+	improper       int                // the component whose policy is not proper, −1 for none
+	raises         *bool              // see Raises, nil before it is known
+	raised         bool               // so that the policy may not be proper, see Mend
+	policyChanges  int                // choices that changed in a sweep
+	valuesMoved    bool               // some values were far from what they are now
+	allowance      float64            // see Allowance
+	allowanceShare float64            // what allowance is, of Tolerance times the mean weight
+	slack          float64            // what a choice is made cheaper by besides, for the sake of allowance
+	zeroBelow      float64            // positive values below are 0 in sweeps of totals
 }
 
 // A Loop is a set of choices of a quotient between which a policy may go round, and the share of its steps that
@@ -85,6 +86,7 @@ func NewLeastTotal(q *Quotient, gamma float64, workers int, chain *Chain) *Least
 	z.Values = make([]float64, q.Rest+1)
 	z.Policy = make([]int32, q.Rest)
 	z.Reward, z.Weight = make([]float64, len(q.Choice)), make([]float64, len(q.Choice))
+	z.spans = make(map[[2]int32]int32)
 	z.iterative = make(map[int]bool)
 	z.slow = make(map[int]bool)
 	z.looked = [][2]int32{{0, q.Rest}}

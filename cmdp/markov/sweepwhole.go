@@ -23,9 +23,9 @@ func (z *LeastTotal) sweepWhole(ctx context.Context, i int, lo, hi int32, cold b
 	const rounds = 64
 	for range rounds {
 		z.Progress.At(findingValues, math.NaN(), int(hi-lo))
-		z.policyChanges = 0
-		changed, _ := z.sweepCached(w, lo, hi, hi, 0.5)
-		if changed == hi {
+		swept := z.sweepCached(w, lo, hi, hi, 0.5)
+		z.policyChanges = swept.policy
+		if swept.changed == hi {
 			return z.isProper(lo, hi, make([]bool, hi-lo))
 		}
 		if ctx.Err() != nil || !z.evaluateSwept(ctx, i, lo, hi) {
@@ -44,7 +44,7 @@ func (z *LeastTotal) evaluateSwept(ctx context.Context, i int, lo, hi int32) boo
 		z.policyChanges++
 	}
 	z.loadPolicy(lo, hi)
-	if z.sweepPolicy(ctx, lo, z.policyChanges > int(hi-lo)/4096) {
+	if z.sweepPolicy(ctx, lo, hi, z.policyChanges > int(hi-lo)/4096) {
 		return true
 	}
 	rest := 0.1 * z.slack
@@ -69,42 +69,57 @@ func (z *LeastTotal) loadPolicy(lo, hi int32) {
 	}
 }
 
-// sweepPolicy improves the values of a proper policy in a component, whose rows are loaded, by sweeps in place, until
-// they change little or, if the policy will change itself, less, or after few ones. It reports false where they are
-// slow.
-func (z *LeastTotal) sweepPolicy(ctx context.Context, lo int32, few bool) bool {
+// sweepPolicy improves the values of a proper policy in a component, whose rows are loaded, by sweeps in place, two at
+// a time, until they change little or, if the policy will change itself, less, or after few ones. It reports false where
+// they are slow.
+func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32, few bool) bool {
 	const enough, slow = 0.01, 0.7
-	v, r, rounding := z.Values, &z.rows, z.roundingShare()
-	first, last := math.Inf(1), math.Inf(1)
-	for n := 1; n <= mostSweeps*4 && ctx.Err() == nil; n++ {
-		worst, least := 0.0, true
-		for s, x := range r.reward {
-			next := r.next[r.first[s]:r.end[s]]
-			share := r.prob[r.first[s]:][:len(next)]
-			size := 0.0
-			for j, n := range next {
-				y := float64(share[j] * v[n])
-				x += y
-				size += math.Abs(y)
+	first, last, span := math.Inf(1), math.Inf(1), z.span(lo, hi)
+	for n := 2; n <= mostSweeps*4 && ctx.Err() == nil; n += 2 {
+		worst, least := [2]float64{}, true
+		pipeline(z.workers, hi-lo, span, func(second bool, a, b int32) {
+			if change, little := z.sweepRows(lo, a, b); second {
+				worst[1], least = max(worst[1], change), least && little
+			} else {
+				worst[0] = max(worst[0], change)
 			}
-			x -= rounding * (size + math.Abs(x))
-			change := math.Abs(x - v[lo+int32(s)])
-			worst = max(worst, change)
-			least = least && change <= 0.25*(z.slack+rounding*math.Abs(x))
-			v[lo+int32(s)] = x
+		})
+		if n == 2 {
+			first = worst[0]
 		}
-		if n == 1 {
-			first = worst
-		}
-		if least || z.policyChanges > 0 && worst <= enough*first || few && n == reviewEvery {
+		if least || z.policyChanges > 0 && worst[1] <= enough*first || few && n == reviewEvery {
 			return true
 		}
 		if n%reviewEvery == 0 {
-			if worst > slow*last {
+			if worst[1] > slow*last {
 				return false
 			}
-			last = worst
+			last = worst[1]
 		}
 	}
 	return false
+}
+
+// sweepRows sweeps the states lo + [from, to) of a component whose rows of the policy are loaded. It returns the largest
+// change, and whether all changes are little.
+func (z *LeastTotal) sweepRows(lo, from, to int32) (worst float64, little bool) {
+	v, r, rounding := z.Values, &z.rows, z.roundingShare()
+	little = true
+	for s := from; s < to; s++ {
+		x := r.reward[s]
+		next := r.next[r.first[s]:r.end[s]]
+		share := r.prob[r.first[s]:][:len(next)]
+		size := 0.0
+		for j, n := range next {
+			y := float64(share[j] * v[n])
+			x += y
+			size += math.Abs(y)
+		}
+		x -= rounding * (size + math.Abs(x))
+		change := math.Abs(x - v[lo+s])
+		worst = max(worst, change)
+		little = little && change <= 0.25*(z.slack+rounding*math.Abs(x))
+		v[lo+s] = x
+	}
+	return worst, little
 }

@@ -25,6 +25,7 @@ type Visits struct {
 	quotient *Quotient // in which nothing is merged; its choices are not needed
 	kernel   *cmdp.Kernel
 	gamma    float64
+	workers  int    // that share large components
 	most     int    // of choices in a state
 	chain    *Chain // shared with others
 	// visits of the last policy in components that are not eliminated, by their first states
@@ -39,9 +40,10 @@ type Visits struct {
 }
 
 // NewVisits returns the visits of policies with discount gamma, 1 for totals. A quotient without merged states,
-// whose choices are not needed, numbers the states of the components. It works in the memory of chain.
-func NewVisits(q *Quotient, gamma float64, chain *Chain) *Visits {
-	p := &Visits{quotient: q, kernel: q.Kernel, gamma: gamma, chain: chain}
+// whose choices are not needed, numbers the states of the components. It works in the memory of chain, and workers
+// goroutines share large components.
+func NewVisits(q *Quotient, gamma float64, workers int, chain *Chain) *Visits {
+	p := &Visits{quotient: q, kernel: q.Kernel, gamma: gamma, workers: workers, chain: chain}
 	p.initialGuess, p.wide, p.slow = make(map[int32][]float64), make(map[int32]bool), make(map[int32]bool)
 	for s := range len(p.kernel.First) - 1 {
 		p.most = max(p.most, int(p.kernel.First[s+1]-p.kernel.First[s]))
@@ -264,9 +266,9 @@ func (p *Visits) leading(st *Rule, x []float64, lo, hi int32) (sum float64) {
 
 // residual turns what arrives in states into what is still missing beside the visits x of all but the last, which
 // stands for the states outside. It tells which states lead out, as far as one pass over the rows shows, and how far
-// a successor is behind its state at most.
+// a successor is behind its state at most, and before it.
 func residual(missing, x []float64, row func(s int32) (next []int32, share []float64, own float64)) (leads []bool,
-	reach int32) {
+	reach, jump int32) {
 	states := int32(len(missing)) - 1
 	leads = make([]bool, states)
 	for s := range states {
@@ -280,9 +282,10 @@ func residual(missing, x []float64, row func(s int32) (next []int32, share []flo
 			} else {
 				reach = max(reach, n-s)
 			}
+			jump = max(jump, s-n)
 		}
 	}
-	return leads, reach
+	return leads, reach, jump
 }
 
 // loadRows makes a cache hold the rows of a policy in the states [from, to) of the component [lo, hi), whose
@@ -338,7 +341,7 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 	missing := grown(p.chain.scratch[0], int(states)+1)
 	p.chain.scratch[0] = missing
 	missing[copy(missing, arrivals)] = 0
-	leads, reach := residual(missing, x, row)
+	leads, reach, jump := residual(missing, x, row)
 	if !reachesExit(leads, func(s int32, visit func(n int32) bool) {
 		next, _, _ := row(s)
 		for _, n := range next {
@@ -349,34 +352,28 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 	}) {
 		return false
 	}
-	least := max(rest/float64(states), rarest*floats.Norm(arrivals, 1))
-	nothing := func(s int32) bool {
-		y := math.Abs(missing[s])
-		return y <= least || y <= unit/4*math.Abs(x[s])
-	}
+	y := &visitSweep{w: w, x: x, missing: missing, least: max(rest/float64(states), rarest*floats.Norm(arrivals, 1))}
 	step := blockLength(states, reach)
 	held := rowsHeld(states, step)
 	from, front := states-1, states-step
 	for left := mostSweeps * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
-		for b := from + 1; b > front; b -= held {
-			a := max(front, b-held)
-			if !w.holds(a, b) {
-				p.loadRows(w, st, lo, hi, a, min(states, max(b, min(a+held, b+step/2))))
+		back := min(states-1, from+reach) // the last state that something may come back to
+		if w.holds(front, back+1) && left > int(back-front)+1 {
+			if again := y.sweepTwice(p.workers, front, from, back, max(reach, jump)); again >= front {
+				from = again
+				left -= int(from-front) + 1
 			}
-			begin, next, share, own := w.begin[a-w.at:], w.next, w.share, w.own[a-w.at:]
-			for s := b - 1; s >= a; s-- {
-				if y := missing[s]; !nothing(s) {
-					x[s], missing[s] = x[s]+y/own[s-a], 0
-					next := next[begin[s-a]:begin[s-a+1]]
-					share := share[begin[s-a]:][:len(next)]
-					for j, n := range next {
-						missing[n] += float64(y * share[j])
-					}
+		} else {
+			for b := from + 1; b > front; b -= held {
+				a := max(front, b-held)
+				if !w.holds(a, b) {
+					p.loadRows(w, st, lo, hi, a, min(states, max(b, min(a+held, b+step/2))))
 				}
+				y.sweep(a, b, states+1)
 			}
 		}
 		again := min(states-1, from+reach) // the last state that something came back to
-		for again >= front && nothing(again) {
+		for again >= front && y.nothing(again) {
 			again--
 		}
 		switch {
@@ -390,6 +387,64 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 		}
 	}
 	return false
+}
+
+// A visitSweep corrects visits by sweeps in place, from the last state to the first.
+type visitSweep struct {
+	w          *rowCache
+	x, missing []float64 // visits, and what is still on its way
+	least      float64   // of what counts
+}
+
+// nothing reports whether nothing that counts is on its way to a state.
+func (y *visitSweep) nothing(s int32) bool { return nothingCounts(y.missing[s], y.x[s], y.least) }
+
+// nothingCounts reports whether what is missing beside x visits is less than the least that counts, or is rounding.
+func nothingCounts(missing, x, least float64) bool {
+	missing = math.Abs(missing)
+	return missing <= least || missing <= unit/4*math.Abs(x)
+}
+
+// sweep sends on what is on its way to the states [from, to), which are in the cache, to those before end. It returns
+// the last state that there was something for, or −1.
+func (y *visitSweep) sweep(from, to, end int32) (last int32) {
+	w, x, missing, least := y.w, y.x, y.missing[:end], y.least
+	begin, next, share, own := w.begin[from-w.at:], w.next, w.share, w.own[from-w.at:]
+	last = -1
+	for s := to - 1; s >= from; s-- {
+		if come := missing[s]; !nothingCounts(come, x[s], least) {
+			last = max(last, s)
+			x[s], missing[s] = x[s]+come/own[s-from], 0
+			next := next[begin[s-from]:begin[s-from+1]]
+			share := share[begin[s-from]:][:len(next)]
+			for j, n := range next {
+				if int(n) < len(missing) {
+					missing[n] += float64(come * share[j])
+				}
+			}
+		}
+	}
+	return last
+}
+
+// sweepTwice sweeps the states from the given one to front, and then those from back on, to which something may have come
+// back. It returns the last state that there was something for, or −1. What has left counts once, since nobody needs
+// it and the sweeps would write it at the same time.
+func (y *visitSweep) sweepTwice(workers int, front, from, back, span int32) (again int32) {
+	again = -1
+	states := int32(len(y.x))
+	pipeline(workers, from-front+1, span, func(second bool, a, b int32) {
+		begin, end := from+1-b, from+1-a
+		if !second {
+			y.sweep(begin, end, states+1)
+			return
+		}
+		if a == 0 {
+			end = back + 1
+		}
+		again = max(again, y.sweep(begin, end, states))
+	})
+	return again
 }
 
 // Within replaces arrivals at the states of component i by the visits that they bring about in it, row by row,

@@ -45,7 +45,7 @@ func drawRule(rng *rand.Rand, k *cmdp.Kernel) *Rule {
 func visitsOf(k *cmdp.Kernel, gamma float64) (*Visits, *Quotient) {
 	g := &Graph{Kernel: k}
 	q := g.Number(partsOf(g), nil)
-	return NewVisits(q, gamma, new(Chain)), q
+	return NewVisits(q, gamma, 1, new(Chain)), q
 }
 
 // checkVisits compares the visits of random rules with those of a dense system, twice each, as the first are a
