@@ -82,7 +82,17 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pr
 	if err != nil {
 		return nil, err
 	}
-	if !ok { // as on an axis, where what matters beside may be had for nothing
+	if !ok && len(dirs) > 1 { // one fails, as on an axis, where what matters beside may be had for nothing
+		for k := range dirs {
+			one, err := s.price(ctx, dirs[k:k+1])
+			if err != nil {
+				return nil, err
+			}
+			out[k] = one[0]
+		}
+		return out, nil
+	}
+	if !ok {
 		const often = 3
 		s.failed++
 		if s.failed == often {

@@ -180,7 +180,7 @@ func (t *tarjan) from(root int32, emit func(states []int32)) error {
 	for len(t.path) > 0 && t.err == nil {
 		top := &t.path[len(t.path)-1]
 		s := top.s
-		n, ok := t.next(top)
+		n, ok := t.g.next(top)
 		switch {
 		case ok && t.index[n] == 0:
 			t.enter(n)
@@ -212,17 +212,17 @@ func (t *tarjan) enter(s int32) {
 }
 
 // next returns the next successor of a visit.
-func (t *tarjan) next(v *visit) (n int32, ok bool) {
-	k := t.g.Kernel
+func (g *Graph) next(v *visit) (n int32, ok bool) {
+	k := g.Kernel
 	for ; v.c < k.First[v.s+1]; v.c++ {
-		if !t.g.Allows(v.c) {
+		if !g.Allows(v.c) {
 			continue
 		}
 		next, prob := k.Row(int(v.c))
 		for v.e < len(next) {
 			e := v.e
 			v.e++
-			if prob[e] > 0 && t.g.Has(next[e]) {
+			if prob[e] > 0 && g.Has(next[e]) {
 				return next[e], true
 			}
 		}

@@ -71,6 +71,7 @@ type laneRows struct {
 	vector        *uint32 // nil where each choice has its own returns
 	returns       *float64
 	rounding      float64
+	head          *uint8 // nil where each component has one state
 }
 
 // set makes the rows those of a simultaneous program.
@@ -79,6 +80,9 @@ func (r *laneRows) set(z *SimultaneousTotals) {
 	*r = laneRows{directions: &z.Directions[0], dim: len(z.Directions), values: &z.Values[0], all: &z.Returns[0],
 		policy: &z.Policy[0], first: &q.First[0], choice: &q.Choice[0], to: &q.To[0], offset: &k.Offset[0],
 		prob: &k.Prob[0], returns: &k.Returns[0], rounding: z.rounding}
+	if z.head != nil {
+		r.head = &z.head[0]
+	}
 	if k.Distribution != nil {
 		r.distribution = &k.Distribution[0]
 	}

@@ -10,18 +10,12 @@ var vectors = cpu.X86.HasAVX
 //go:noescape
 func relaxVector(z *laneRows, lo, hi int32) (at int32)
 
-// loadVector sets rows and leaks of the component [lo, hi) and its right-hand sides.
+// loadVector is laneFeedback.load.
 //
 //go:noescape
-func loadVector(z *laneRows, f *laneFactors, right *Lanes, lo, hi int32)
+func loadVector(z *laneRows, f *laneFeedback, lo, hi int32) (ok bool)
 
 // proveVector returns the first state of [lo, hi) in which improve has something to do.
 //
 //go:noescape
 func proveVector(z *laneRows, lo, hi int32) (at int32)
-
-//go:noescape
-func eliminateVector(f *laneFactors) (ok bool)
-
-//go:noescape
-func solveVector(f *laneFactors, right *Lanes, width int)

@@ -201,38 +201,30 @@ end:
 	VZEROUPPER
 	RET
 
-// func loadVector(z *laneRows, f *laneFactors, right *Lanes, lo, hi int32)
+// func loadVector(z *laneRows, f *laneFeedback, lo, hi int32) (ok bool)
 //
-// R12 is where the row of the state begins in f and R15 where its right-hand sides do; Y8 has the directions that take
-// a choice, Y9 how likely the component is left, Y10 the right-hand sides of the values, X11 the choices.
-TEXT ·loadVector(SB), NOSPLIT, $0-32
+// R12 is where the columns of the state begin and R15 where they end; Y8 has the directions that take a choice, Y9 how
+// likely the state is left in each direction, X11 the choices.
+TEXT ·loadVector(SB), NOSPLIT, $0-25
 	MOVQ    z+0(FP), R8
-	MOVQ    f+8(FP), R12
-	ADDQ    $laneFactors_row, R12
-	MOVQ    right+16(FP), R15
-	MOVLQSX lo+24(FP), R10
+	MOVQ    f+8(FP), AX
+	MOVQ    laneFeedback_columns(AX), R12
+	MOVLQSX lo+16(FP), R10
 	START
 
 state:
-	MOVL hi+28(FP), CX
-	SUBL lo+24(FP), CX
-	MOVQ R12, DX
+	MOVQ    f+8(FP), AX
+	MOVQ    laneFeedback_width(AX), R15
+	SHLQ    $5, R15
+	ADDQ    R12, R15
+	MOVQ    R12, DX
 
-row:
+clear:
 	VMOVUPD Y12, (DX)
 	ADDQ    $32, DX
-	DECL    CX
-	JNZ     row
-	MOVQ    laneRows_dim(R8), CX
-	LEAQ    32(R15), DX
-
-right:
-	VMOVUPD Y12, (DX)
-	ADDQ    $32, DX
-	DECQ    CX
-	JNZ     right
+	CMPQ    DX, R15
+	JNE     clear
 	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
 	MOVQ    R10, AX
 	SHLQ    $4, AX
 	ADDQ    laneRows_policy(R8), AX
@@ -251,17 +243,19 @@ choice:
 	TESTL       AX, AX
 	JEQ         next
 	ROW(reward)
-	LEAQ        32(R15), DX
-	XORL        BX, BX
+	MOVQ        CX, DX
+	SHLQ        $5, DX
+	NEGQ        DX
+	ADDQ        R15, DX
 
 returns:
-	VBROADCASTSD (R9)(BX*8), Y4
+	VBROADCASTSD (R9), Y4
 	VANDPD       Y8, Y4, Y4
 	VADDPD       (DX), Y4, Y4
 	VMOVUPD      Y4, (DX)
+	ADDQ         $8, R9
 	ADDQ         $32, DX
-	INCQ         BX
-	CMPQ         BX, CX
+	CMPQ         DX, R15
 	JNE          returns
 	XORL         CX, CX
 
@@ -280,36 +274,59 @@ successor:
 	VMULPD       (BX), Y5, Y4
 	VANDPD       Y7, Y4, Y6
 	VADDPD       Y6, Y1, Y1
-	VANDPD       Y8, Y5, Y6
+	VANDPD       Y8, Y5, Y5
 	MOVL         AX, BX
-	SUBL         lo+24(FP), BX
-	MOVL         hi+28(FP), DX
-	SUBL         lo+24(FP), DX
+	SUBL         lo+16(FP), BX
+	MOVL         hi+20(FP), DX
+	SUBL         lo+16(FP), DX
 	CMPL         BX, DX
 	JCS          inside
 	VADDPD       Y4, Y0, Y0
-	VADDPD       Y6, Y9, Y9
 	MOVQ         laneRows_dim(R8), BX
 	IMULQ        BX, AX
 	SHLQ         $5, AX
 	ADDQ         laneRows_all(R8), AX
-	LEAQ         32(R15), DX
+	SHLQ         $5, BX
+	MOVQ         R15, DX
+	SUBQ         BX, DX
+	VADDPD       -64(DX), Y5, Y4
+	VMOVUPD      Y4, -64(DX) // what leaves the component
 
 outside:
 	VMULPD  (AX), Y5, Y4
-	VANDPD  Y8, Y4, Y4
 	VADDPD  (DX), Y4, Y4
 	VMOVUPD Y4, (DX)
 	ADDQ    $32, AX
 	ADDQ    $32, DX
-	DECQ    BX
-	JNZ     outside
+	CMPQ    DX, R15
+	JNE     outside
 	JMP     successor
 
 inside:
-	SHLQ    $5, BX
-	VADDPD  (R12)(BX*1), Y6, Y6
-	VMOVUPD Y6, (R12)(BX*1)
+	MOVQ    laneRows_head(R8), DX
+	MOVBLZX (DX)(AX*1), DX
+	TESTL   DX, DX
+	JEQ     before
+	SHLQ    $5, DX
+	VADDPD  -32(R12)(DX*1), Y5, Y5
+	VMOVUPD Y5, -32(R12)(DX*1)
+	JMP     successor
+
+before: // as much of the columns of a state before
+	MOVQ  f+8(FP), DX
+	IMULQ laneFeedback_width(DX), BX
+	SHLQ  $5, BX
+	ADDQ  laneFeedback_columns(DX), BX
+	MOVQ  R12, DX
+
+column:
+	VMULPD  (BX), Y5, Y4
+	VADDPD  (DX), Y4, Y4
+	VMOVUPD Y4, (DX)
+	ADDQ    $32, BX
+	ADDQ    $32, DX
+	CMPQ    DX, R15
+	JNE     column
 	JMP     successor
 
 charge: // sum − rounding·(size+out·|value|)
@@ -324,26 +341,47 @@ charge: // sum − rounding·(size+out·|value|)
 	VMULPD      Y14, Y1, Y1
 	VSUBPD      Y1, Y0, Y0
 	VANDPD      Y8, Y0, Y0
-	VADDPD      Y0, Y10, Y10
+	MOVQ        laneRows_dim(R8), DX
+	SHLQ        $5, DX
+	NEGQ        DX
+	VADDPD      -32(R15)(DX*1), Y0, Y0
+	VMOVUPD     Y0, -32(R15)(DX*1)
+	VANDPD      Y8, Y3, Y3
+	VADDPD      Y3, Y9, Y9
 
 next:
-	INCQ    R13
-	CMPQ    R13, R14
-	JNE     choice
-	VMOVUPD Y10, (R15)
-	MOVL    R10, AX
-	SUBL    lo+24(FP), AX
-	SHLQ    $5, AX
-	ADDQ    f+8(FP), AX
-	VMOVUPD Y9, laneFactors_leak(AX)
-	MOVQ    laneRows_dim(R8), AX
-	INCQ    AX
-	SHLQ    $5, AX
-	ADDQ    AX, R15
-	ADDQ    $(32*const_denseStates), R12
-	INCQ    R10
-	CMPL    R10, hi+28(FP)
-	JNE     state
+	INCQ      R13
+	CMPQ      R13, R14
+	JNE       choice
+	VCMPPD    $1, Y9, Y12, Y4
+	VMOVMSKPD Y4, AX
+	CMPL      AX, $15
+	JNE       stays
+	VBROADCASTSD one<>(SB), Y4
+	VCMPPD    $4, Y9, Y4, Y4
+	VMOVMSKPD Y4, AX
+	TESTL     AX, AX
+	JEQ       surely                         // x/1 is x
+
+divide:
+	VMOVUPD (R12), Y4
+	VDIVPD  Y9, Y4, Y4
+	VMOVUPD Y4, (R12)
+	ADDQ    $32, R12
+	CMPQ    R12, R15
+	JNE     divide
+
+surely:
+	MOVQ R15, R12
+	INCQ R10
+	CMPL R10, hi+20(FP)
+	JNE  state
+	MOVB $1, ok+24(FP)
+	VZEROUPPER
+	RET
+
+stays:
+	MOVB $0, ok+24(FP)
 	VZEROUPPER
 	RET
 
@@ -413,170 +451,3 @@ end:
 proved:
 	INCQ R10
 	JMP  state
-
-// func eliminateVector(f *laneFactors) (ok bool)
-//
-// R8 is where leak has the state, R9 where its row has what is behind it, CX how much that is.
-TEXT ·eliminateVector(SB), NOSPLIT, $0-9
-	MOVQ   f+0(FP), R8
-	MOVQ   laneFactors_states(R8), CX
-	LEAQ   (laneFactors_row+32)(R8), R9
-	ADDQ   $laneFactors_leak, R8
-	VXORPD Y12, Y12, Y12
-
-state:
-	DECQ    CX
-	VMOVUPD (R8), Y2
-	VMOVAPD Y2, Y0         // out
-	MOVQ    R9, DX
-	MOVQ    CX, BX
-	TESTQ   BX, BX
-	JEQ     left
-
-behind:
-	VADDPD (DX), Y0, Y0
-	ADDQ   $32, DX
-	DECQ   BX
-	JNZ    behind
-
-left:
-	VCMPPD    $1, Y0, Y12, Y4
-	VMOVMSKPD Y4, AX
-	CMPL      AX, $15
-	JNE       never
-	VMOVUPD   Y0, (laneFactors_out-laneFactors_leak)(R8)
-	TESTQ     CX, CX
-	JEQ       done
-	MOVQ      CX, R10                                    // states behind
-	MOVQ      R8, R11                                    // their leaks
-	LEAQ      (32*const_denseStates-32)(R9), R12         // and what leads from there to the state
-
-from:
-	ADDQ      $32, R11
-	VMOVUPD   (R12), Y1
-	VCMPPD    $4, Y12, Y1, Y4
-	VMOVMSKPD Y4, AX
-	TESTL     AX, AX
-	JEQ       none
-	VDIVPD    Y0, Y1, Y1
-	VMOVUPD   Y1, (R12)
-	VMULPD    Y2, Y1, Y4
-	VADDPD    (R11), Y4, Y4
-	VMOVUPD   Y4, (R11)
-	XORL      DX, DX
-	MOVQ      CX, BX
-
-to:
-	VMULPD  (R9)(DX*1), Y1, Y4
-	VADDPD  32(R12)(DX*1), Y4, Y4
-	VMOVUPD Y4, 32(R12)(DX*1)
-	ADDQ    $32, DX
-	DECQ    BX
-	JNZ     to
-
-none:
-	ADDQ $(32*const_denseStates), R12
-	DECQ R10
-	JNZ  from
-	ADDQ $32, R8
-	ADDQ $(32*const_denseStates+32), R9
-	JMP  state
-
-done:
-	MOVB $1, ok+8(FP)
-	VZEROUPPER
-	RET
-
-never:
-	MOVB $0, ok+8(FP)
-	VZEROUPPER
-	RET
-
-// ADDROW adds, to the right-hand sides at R10, those at R11 times a share at DX, if there is one. R9 has how many bytes
-// they are.
-#define ADDROW(column, none) \
-	VMOVUPD   (DX), Y1; \
-	VCMPPD    $4, Y12, Y1, Y4; \
-	VMOVMSKPD Y4, AX; \
-	TESTL     AX, AX; \
-	JEQ       none; \
-	XORL      BX, BX; \
-column: \
-	VMULPD    (R11)(BX*1), Y1, Y4; \
-	VADDPD    (R10)(BX*1), Y4, Y4; \
-	VMOVUPD   Y4, (R10)(BX*1); \
-	ADDQ      $32, BX; \
-	CMPQ      BX, R9; \
-	JNE       column; \
-none:
-
-// func solveVector(f *laneFactors, right *Lanes, width int)
-//
-// DI is where the row of state CX begins.
-TEXT ·solveVector(SB), NOSPLIT, $0-24
-	MOVQ   f+0(FP), R8
-	MOVQ   right+8(FP), R10
-	MOVQ   width+16(FP), R9
-	SHLQ   $5, R9
-	LEAQ   laneFactors_row(R8), DI
-	VXORPD Y12, Y12, Y12
-	XORL   CX, CX
-
-forward:
-	MOVQ right+8(FP), R11
-	MOVQ DI, DX
-
-before:
-	CMPQ R11, R10
-	JEQ  solved
-	ADDROW(sum, zero)
-	ADDQ $32, DX
-	ADDQ R9, R11
-	JMP  before
-
-solved:
-	INCQ CX
-	CMPQ CX, laneFactors_states(R8)
-	JEQ  last
-	ADDQ $(32*const_denseStates), DI
-	ADDQ R9, R10
-	JMP  forward
-
-last:
-	MOVQ R10, R12
-	ADDQ R9, R12 // the end of all right-hand sides
-
-backward:
-	MOVQ CX, DX
-	SHLQ $5, DX
-	ADDQ DI, DX
-	MOVQ R10, R11
-	ADDQ R9, R11
-
-behind:
-	CMPQ R11, R12
-	JEQ  divide
-	ADDROW(total, nothing)
-	ADDQ $32, DX
-	ADDQ R9, R11
-	JMP  behind
-
-divide:
-	MOVQ    CX, AX
-	SHLQ    $5, AX
-	VMOVUPD (laneFactors_out-32)(R8)(AX*1), Y1
-	XORL    BX, BX
-
-column:
-	VMOVUPD (R10)(BX*1), Y4
-	VDIVPD  Y1, Y4, Y4
-	VMOVUPD Y4, (R10)(BX*1)
-	ADDQ    $32, BX
-	CMPQ    BX, R9
-	JNE     column
-	SUBQ    $(32*const_denseStates), DI
-	SUBQ    R9, R10
-	DECQ    CX
-	JNZ     backward
-	VZEROUPPER
-	RET

@@ -7,8 +7,6 @@ var vectors = false
 
 const noVectors = "markov: no vector instructions"
 
-func relaxVector(z *laneRows, lo, hi int32) (at int32)                   { panic(noVectors) }
-func loadVector(z *laneRows, f *laneFactors, right *Lanes, lo, hi int32) { panic(noVectors) }
-func proveVector(z *laneRows, lo, hi int32) (at int32)                   { panic(noVectors) }
-func eliminateVector(f *laneFactors) (ok bool)                           { panic(noVectors) }
-func solveVector(f *laneFactors, right *Lanes, width int)                { panic(noVectors) }
+func relaxVector(z *laneRows, lo, hi int32) (at int32)                { panic(noVectors) }
+func loadVector(z *laneRows, f *laneFeedback, lo, hi int32) (ok bool) { panic(noVectors) }
+func proveVector(z *laneRows, lo, hi int32) (at int32)                { panic(noVectors) }

@@ -8,13 +8,52 @@ import (
 )
 
 // LayeredComponents returns the strongly connected components as Components does, but for the order of states within
-// them, see orderByLayers.
+// them, see orderByHeads and orderByLayers.
 func (g *Graph) LayeredComponents(ctx context.Context) (*Partition, error) {
 	p, err := g.Components(ctx)
 	if err == nil {
+		g.orderByHeads(p)
 		err = g.orderByLayers(ctx, p)
 	}
 	return p, err
+}
+
+// orderByHeads orders the states of components of medium size so that each leads to states before it and to a few
+// heads alone, which are on all cycles, where a depth-first search from the last state in their order, in which a
+// protocol begins as a rule, shows such an order: that in which it leaves the states.
+func (g *Graph) orderByHeads(p *Partition) {
+	var at []uint8
+	var path []visit
+	var left []int32
+	const onPath, head, done = 1, 2, 3
+	for i := range p.Len() {
+		states := p.Part(i)
+		if len(states) <= mostHeads || len(states) > threshold.Swept {
+			continue
+		}
+		if at == nil {
+			at = make([]uint8, g.States())
+		}
+		root, heads := states[len(states)-1], 0
+		path, left, at[root] = append(path[:0], visit{root, g.Kernel.First[root], 0}), left[:0], onPath
+		for len(path) > 0 && heads <= mostHeads {
+			n, ok := g.next(&path[len(path)-1])
+			switch {
+			case !ok:
+				s := path[len(path)-1].s
+				path, left, at[s] = path[:len(path)-1], append(left, s), done
+			case p.Of[n] != p.Of[root] || n == path[len(path)-1].s:
+			case at[n] == 0:
+				path, at[n] = append(path, visit{n, g.Kernel.First[n], 0}), onPath
+			case at[n] == onPath:
+				heads++
+				at[n] = head
+			}
+		}
+		if heads <= mostHeads {
+			copy(states, left)
+		}
+	}
 }
 
 // orderByLayers orders the states of large components by how many transitions lead out of the component at

@@ -9,8 +9,8 @@ import (
 // SimultaneousTotals finds the policies of least expected totals in several directions in one pass over the rows of a
 // model, and what these policies return: for each state, the values of all directions stand side by side. It is
 // [LeastTotal] without a discount, with the same policy iteration and perturbation, of a model in which nothing is
-// merged and components have few states: in large ones each direction takes a long time for its own linear system.
-// Where a policy would go on for ever it gives up.
+// merged and few states of a component are on all of its cycles: otherwise each direction takes a long time for its own
+// linear system. Where a policy would go on for ever it gives up.
 //
 // Values are proved as they are found. That of a component of one state is below what each choice gives by more than
 // rounding takes, see solveState, and the last look at all choices of any other shows the same.
@@ -29,10 +29,10 @@ type SimultaneousTotals struct {
 	Above   [NumLanes]bool    // in these directions some value may be above a backup all the same
 
 	rows     laneRows
-	system   laneFactors // of the policies in a component
-	proper   []int32     // a policy that comes to rest
-	rounding float64     // more than what rounding takes from a sum of numbers of the size 1
-	right    []Lanes     // of each state of a component, right-hand sides of its value and its returns
+	head     []uint8 // of each state, its number among the heads of its component, from 1, and 0 for others
+	system   laneFeedback
+	proper   []int32 // a policy that comes to rest
+	rounding float64 // more than what rounding takes from a sum of numbers of the size 1
 }
 
 // Simultaneous returns the simultaneous program of a quotient for models with dim returns, or nil where it does not
@@ -43,27 +43,58 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 		dim == 0 || len(q.To) == 0 {
 		return nil
 	}
-	for i, hi := range q.Component[1:] {
-		if hi-q.Component[i] > denseStates {
-			return nil
-		}
-	}
-	if slices.Contains(z.Policy, -1) {
+	head, ok := q.heads()
+	if !ok || slices.Contains(z.Policy, -1) {
 		return nil
 	}
-	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim), proper: slices.Clone(z.Policy),
-		rounding: z.roundingShare() + 4*float64(dim)*unit}
+	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim), head: head,
+		proper: slices.Clone(z.Policy), rounding: z.roundingShare() + 4*float64(dim)*unit}
 	out.Values = make([]Lanes, q.Rest+1)
 	out.Returns = make([]Lanes, int(q.Rest+1)*dim)
 	out.Policy = make([][NumLanes]int32, q.Rest)
-	out.right = make([]Lanes, denseStates*(1+dim))
 	out.rows.set(out)
 	return out
 }
 
+// heads numbers the states to which some choice of their component leads back: each other state leads to those and to
+// states before it. It is nil where all components have one state, and reports false where one has too many heads.
+func (q *Quotient) heads() (head []uint8, ok bool) {
+	for i, hi := range q.Component[1:] {
+		lo, found := q.Component[i], 0
+		if hi == lo+1 {
+			continue
+		}
+		if head == nil {
+			head = make([]uint8, q.Rest)
+		}
+		for s := lo; s < hi; s++ {
+			for i := q.First[s]; i < q.First[s+1]; i++ {
+				to, _ := q.row(q.Choice[i])
+				for _, n := range to {
+					if n > s && n < hi && head[n] == 0 {
+						found++
+						head[n] = 1
+					}
+				}
+			}
+			if found > mostHeads {
+				return nil, false
+			}
+		}
+		number := uint8(0) // in the order of the states
+		for s := lo; s < hi; s++ {
+			if head[s] > 0 {
+				number++
+				head[s] = number
+			}
+		}
+	}
+	return head, true
+}
+
 // Solve finds values, policies and returns for the directions. It reports false where it gives up.
 func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
-	const most = 1024 // components at a time
+	const most = 1024 // states at a time, or one component
 	q := z.Quotient
 	z.Above = [NumLanes]bool{}
 	for i := 0; i < len(q.Component)-1; {
@@ -72,13 +103,14 @@ func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 		}
 		lo := q.Component[i]
 		z.Progress.At(findingValues, float64(lo)/float64(q.Rest), int(q.Rest))
-		for end := min(i+most, len(q.Component)-1); i < end; {
+		more := func() bool { return i < len(q.Component)-1 && q.Component[i] < lo+most }
+		for more() {
 			ok, from := false, q.Component[i]
 			if q.Component[i+1] > from+1 {
 				i++
 				ok = z.solveComponent(from, q.Component[i])
 			} else {
-				for i < end && q.Component[i+1] == q.Component[i]+1 {
+				for more() && q.Component[i+1] == q.Component[i]+1 {
 					i++
 				}
 				ok = z.solveStates(from, q.Component[i], len(z.Directions))
@@ -202,18 +234,13 @@ func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 	for n := 0; n < sweeps && swept; n++ {
 		swept = z.solveStates(lo, hi, 0)
 	}
+	z.system.start(z, lo, hi)
 	if !swept || !z.policyIteration(lo, hi) {
 		for s, i := range z.proper[lo:hi] {
 			z.Policy[lo+int32(s)] = [NumLanes]int32{i, i, i, i}
 			z.Values[lo+int32(s)] = near
 		}
-		if !z.policyIteration(lo, hi) {
-			return false
-		}
-	}
-	d := len(z.Directions)
-	for s := range int(hi - lo) {
-		copy(z.Returns[(int(lo)+s)*d:][:d], z.right[s*(1+d)+1:])
+		return z.policyIteration(lo, hi)
 	}
 	return true
 }
@@ -236,66 +263,33 @@ func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
 	return false
 }
 
-// evaluate sets the values to those of the policies, and right to these and what the policies return. What choices are
-// made cheaper by depends on values, so that it is done again where these were far from what they are. It reports false
-// where a policy may stay for ever.
+// evaluate sets values and returns to those of the policies. What choices are made cheaper by depends on values, so that
+// it is done again where these were far from what they are. It reports false where a policy may stay for ever.
 func (z *SimultaneousTotals) evaluate(lo, hi int32) bool {
 	const rounds = 8
-	d, f := len(z.Directions), &z.system
-	f.states = int(hi - lo)
-	right := z.right[:f.states*(1+d)]
-	for moved, n := true, 0; moved && n < rounds; n++ {
-		if vectors {
-			loadVector(&z.rows, f, &right[0], lo, hi)
-		} else {
-			z.load(lo, hi)
-		}
-		if !f.eliminate() {
-			return false
-		}
-		f.solve(right, 1+d)
+	d, moved := len(z.Directions), true
+	set := func(s int, x []Lanes) {
+		old := &z.Values[int(lo)+s]
+		change := x[0].Minus(*old).Magnitudes().AddScaled(-0.5, x[0].Magnitudes())
+		moved = moved || change.A > 0 || change.B > 0 || change.C > 0 || change.D > 0
+		*old = x[0]
+		copy(z.Returns[(int(lo)+s)*d:], x[1:])
+	}
+	for n := 0; moved && n < rounds; n++ {
 		moved = false
-		for s := range f.states {
-			x, old := right[s*(1+d)], &z.Values[int(lo)+s]
-			change := x.Minus(*old).Magnitudes().AddScaled(-0.5, x.Magnitudes())
-			moved = moved || change.A > 0 || change.B > 0 || change.C > 0 || change.D > 0
-			*old = x
+		if !z.system.load(z, lo, hi) || !z.system.solve(set) {
+			return false
 		}
 	}
 	return true
 }
 
-// load sets the systems of the policies in a component, and right.
-func (z *SimultaneousTotals) load(lo, hi int32) {
-	q, f, d := z.Quotient, &z.system, len(z.Directions)
-	clear(z.right)
-	for s := lo; s < hi; s++ {
-		row, leak, right := &f.row[s-lo], &f.leak[s-lo], z.right[int(s-lo)*(1+d):][:1+d]
-		clear(row[:hi-lo])
-		*leak = Lanes{}
-		for i := q.First[s]; i < q.First[s+1]; i++ {
-			var in [NumLanes]bool
-			for l, j := range z.Policy[s] {
-				in[l] = i == j
-			}
-			to, prob := q.row(q.Choice[i])
-			for j, n := range to {
-				p := prob[j]
-				switch {
-				case n == s:
-				case n >= lo && n < hi:
-					row[n-lo].set(in, row[n-lo].AddScaled(p, allLanes))
-				default:
-					leak.set(in, leak.AddScaled(p, allLanes))
-				}
-			}
-			x, size, out := z.backup(s, i, lo, hi, noLanes)
-			right[0].set(in, x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes())))
-			for k := range d {
-				right[1+k].set(in, z.returnsOf(s, i, lo, hi, k))
-			}
-		}
+// taken returns in which directions the policy takes choice i of state s.
+func (z *SimultaneousTotals) taken(s, i int32) (in [NumLanes]bool) {
+	for l, j := range z.Policy[s] {
+		in[l] = i == j
 	}
+	return in
 }
 
 // improve changes the policies in a component wherever a choice is better by more than half of what it is made cheaper

@@ -27,11 +27,23 @@ func TestSimultaneousTotals(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			k = shared(k, d)
 		}
+		protocol := rng.IntN(50) == 0
+		if protocol {
+			k = drawProtocol(rng, d)
+		}
 		g := &Graph{Kernel: k}
-		q := g.Number(partsOf(g), nil)
+		parts, err := g.LayeredComponents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkComponents(t, &Graph{Kernel: k.Plain(d)}, parts)
+		q := g.Number(parts, nil)
 		q.Fill(g, q.Origin, nil)
 		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(d)
 		plain := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(d)
+		if z == nil && protocol {
+			t.Fatal("not for a protocol, of which one state is on all cycles")
+		}
 		if z == nil { // somewhere the process cannot rest
 			continue
 		}
@@ -62,6 +74,28 @@ func TestSimultaneousTotals(t *testing.T) {
 	if solved < 200 || gaveUp == 0 || raised < 100 {
 		t.Errorf("%d questions were solved and %d given up, %d values raised: want all", solved, gaveUp, raised)
 	}
+}
+
+// drawProtocol draws a protocol with a clock, as benchmarks do: parties draw at each time, and begin again at the end.
+func drawProtocol(rng *rand.Rand, d int) *cmdp.Kernel {
+	const times, draws = 12, 4
+	k := cmdp.NewKernel()
+	for s := range int32(times * draws) {
+		for range 1 + rng.IntN(2) {
+			next, prob := []int32{times * draws, 0}, []float64{0.5, 0.5}
+			if s%times < times-1 {
+				next[0], next[1] = rng.Int32N(draws)*times+s%times+1, rng.Int32N(draws)*times+s%times+1
+			}
+			returns := make([]float64, d)
+			for i := range returns {
+				returns[i] = 0.2 + rng.Float64()
+			}
+			k.Append(next, prob, returns)
+		}
+		k.EndState()
+	}
+	k.EndState()
+	return &k
 }
 
 // shared returns a kernel with the same rows, d returns each, in which equal distributions and returns are stored once.
