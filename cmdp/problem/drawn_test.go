@@ -30,7 +30,7 @@ type drawnFile struct {
 }
 
 func drawFile(rng *rand.Rand) *drawnFile {
-	states := 1 + rng.IntN(4)
+	states := 1 + rng.IntN(5)
 	f := &drawnFile{horizon: rng.IntN(4), starts: make([]float64, states)}
 	f.rows = make([]map[int]map[string]drawnRow, max(1, f.horizon))
 	f.starts[rng.IntN(states)] += 0.5
@@ -52,8 +52,11 @@ func drawFile(rng *rand.Rand) *drawnFile {
 	some := false
 	row := func(step, s int, action string) {
 		next, left, reward := make(map[int][2]float64), 1.0, 0.0
-		to := rng.Perm(states)[:1+rng.IntN(min(3, states))]
+		to := rng.Perm(states)[:1+rng.IntN(2)*rng.IntN(min(3, states))]
 		uncertain, outcomes := rng.IntN(2) == 0, rng.IntN(3) == 0
+		if outcomes && rng.IntN(2) == 0 { // one may come twice
+			to = append(to, to[0])
+		}
 		at := ""
 		for i, n := range to {
 			p := left
@@ -61,7 +64,7 @@ func drawFile(rng *rand.Rand) *drawnFile {
 				p = math.Round(8*left*rng.Float64()) / 8
 			}
 			left -= p
-			next[n] = [2]float64{p, p}
+			next[n] = [2]float64{next[n][0] + p, next[n][1] + p}
 			text := fmt.Sprintf("%g", p)
 			if outcomes { // of which some return nothing
 				returns := ""
@@ -148,7 +151,7 @@ func (f *drawnFile) checkRows(t *testing.T, p *Problem, what string) {
 				}
 				got := make(map[int][2]float64)
 				for i, n := range next {
-					got[int(n)] = [2]float64{lower[i], upper[i]}
+					got[int(n)] = [2]float64{got[int(n)][0] + lower[i], got[int(n)][1] + upper[i]}
 				}
 				for n, x := range want.next {
 					y := got[n]
@@ -199,7 +202,7 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 				taken[h] = make(map[int]map[string]float64)
 			}
 			at := [2]int{h, s}
-			missing[at] = always == nil && rng.IntN(5) == 0 && len(f.rows[h][s]) > 0
+			missing[at] = always == nil && rng.IntN(3) == 0 && len(f.rows[h][s]) > 0
 			switch {
 			case always != nil && (f.horizon == 0 || h == f.horizon-1 || rng.IntN(2) == 0):
 				taken[h][s] = always // the last step has no rows, so that some step needs those of all steps
@@ -276,6 +279,7 @@ func TestDrawnFiles(t *testing.T) {
 		}
 		f.checkRows(t, p, "read")
 		f.checkPolicy(t, rng, p, file)
+		f.checkPolicy(t, rng, padded(t, rng, p), file)
 		var b bytes.Buffer
 		if err := Write(&b, p); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"cmdpsolve/cmdp/exchange"
 )
 
 func TestRoundTripOfFiles(t *testing.T) {
@@ -130,5 +132,28 @@ func TestOddNames(t *testing.T) {
 			}
 		}
 		roundTrip(t, p)
+	}
+}
+
+// TestExportedReturns: the rewards of a model for other tools are the returns that rows give, under their names.
+func TestExportedReturns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 10))
+	for range 30 {
+		text := drawnAgent(rng, "horizon: 3, ")
+		m, err := mustParse(t, text).Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Rewards) != 2 {
+			t.Fatalf("%d rewards\n%s", len(m.Rewards), text)
+		}
+		for _, goes := range drawnGoes[:2] {
+			i := slices.IndexFunc(m.Rewards, func(r exchange.Reward) bool { return r.Name == goes.text })
+			for c := range m.Choices() {
+				if i < 0 || m.Rewards[i].Choice[c] != goes.given(c/2, c%2) {
+					t.Fatalf("%s of choice %d: %+v\n%s", goes.text, c, m.Rewards, text)
+				}
+			}
+		}
 	}
 }

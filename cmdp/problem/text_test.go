@@ -3,6 +3,7 @@ package problem
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -205,5 +206,49 @@ func TestNumberedStates(t *testing.T) {
 	plain := mustParse(t, `{format: cmdp/1, horizon: 2, states: {count: 3, name: "{}"}, start: 1, returns: [r], transitions: [{state: 1, action: go, next: {2: 1}}]}`)
 	if plain.StateName(2) != "2" {
 		t.Errorf("state 2 is called %s", plain.StateName(2))
+	}
+}
+
+// TestEndsOfRanges: what stands at the end of what is allowed is taken, and what is next to it is refused.
+func TestEndsOfRanges(t *testing.T) {
+	const part = "format: cmdp/1\nreturns: {r: {}, p: {reach: [0], within: 1}}\nstates: 1\nstart: 0\nhorizon: 2\n" +
+		"constraints: [{return: r, at_most: 1}]\ntransitions:\n- {state: 0, action: 0, next: {0: 1}, returns: {r: 1}}\n"
+	for _, c := range []struct{ old, with, good, bad string }{
+		{"within: 1", "within: #", "0 1 2", "-1 0.5"},
+		{"states: 1", "states: #", "1 2", "0 -1"},
+		{"start: 0", "start: #", "0", "1 -1"},
+		{"start: 0", "start: {0: #}", "1", "0 2 0.99 -1"},
+		{"horizon: 2", "horizon: #", "1 2", "0 -1 10000001"},
+		{"horizon: 2", "discount: #", "1 0.999 1e-9", "0 1.001 -1"},
+		{"at_most: 1", "at_most: 1, at_least: #", "1 0.5 -3", "1.001 2"},
+		{"at_most: 1", "at_most: 1, probability: #", "1 1e-9", "0 1.001 -1"},
+		{"at_most: 1", "at_most: 1, cvar: #", "1 1e-9", "0 1.001 -1"},
+		{"next: {0: 1}", "next: {0: [#, 1]}", "0 1", "-1 1.001"},
+		{"next: {0: 1}", "next: {0: [1, #]}", "1", "0.999 1.001"},
+		{"next: {0: 1}", "next: {0: 1}, step: #", "1 2", "0 3"},
+	} {
+		for k, values := range []string{c.good, c.bad} {
+			for _, x := range strings.Fields(values) {
+				text := strings.Replace(part, c.old, strings.Replace(c.with, "#", x, 1), 1)
+				p, err := Parse("ends.yaml", []byte(text), nil)
+				if (err == nil) != (k == 0) {
+					t.Errorf("%s with %s: %v", c.with, x, err)
+				}
+				if err == nil && c.old == "within: 1" && fmt.Sprint(p.Kinds[1].Within.Steps()) != x {
+					t.Errorf("%s with %s: within %d steps", c.with, x, p.Kinds[1].Within.Steps())
+				}
+			}
+		}
+	}
+	for horizon := 1; horizon < 4; horizon++ {
+		for from := range 6 {
+			for to := range 6 {
+				first, end, err := (&Limit{Steps: fmt.Sprintf("%d-%d", from, to)}).Range(horizon)
+				good := 1 <= from && from <= to && to <= horizon
+				if good != (err == nil) || good && (first != from-1 || end != to) {
+					t.Errorf("steps %d-%d of %d: %d to %d, %v", from, to, horizon, first, end, err)
+				}
+			}
+		}
 	}
 }
