@@ -1,9 +1,11 @@
 package language
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -51,6 +53,18 @@ func TestStates(t *testing.T) {
 		if perState := float64(s.bytes())/float64(s.Len()) - 8*float64(l.words); s.Len() > 10_000 &&
 			perState > 8+8*float64(l.words)*4096/float64(s.Len()) {
 			t.Errorf("%d states take %.1f bytes each beside the packed ones", s.Len(), perState)
+		}
+		for i, v := range variables { // what is next to a range is in no state
+			for _, x := range []int64{v.Low - 1, v.High + 1} {
+				if x >= v.Low && x <= v.High || v.Type == Bool {
+					continue // the range is that of all numbers
+				}
+				parts := strings.Split(s.StateName(0), ",")
+				parts[i] = fmt.Sprintf("%s=%d", v.Name, x)
+				if l.parse(packed, strings.Join(parts, ",")) {
+					t.Errorf("%q is a state", parts)
+				}
+			}
 		}
 		for _, name := range []string{"", "x", "x=", "x=a", "x=99999999999999999999", "y=1", "x=1,x=1", "x=007"} {
 			if _, ok := s.Find(name); ok {

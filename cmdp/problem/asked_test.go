@@ -111,13 +111,14 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestPropertiesInOtherWords: a bound on staying for ever is one on leaving.
-func TestPropertiesInOtherWords(t *testing.T) {
+// answerOn returns a function that tells the answer to a property of the trip.
+func answerOn(t *testing.T) func(property string) float64 {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "trip.nm")
 	if err := os.WriteFile(path, []byte(trip), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	answer := func(property string) float64 {
+	return func(property string) float64 {
 		p, err := problem.ReadWith(path, problem.ReadOptions{Constants: map[string]string{"N": "2"},
 			Property: &problem.Property{File: "p.props", Text: property}})
 		if err != nil {
@@ -133,6 +134,37 @@ func TestPropertiesInOtherWords(t *testing.T) {
 		}
 		return r.Objective
 	}
+}
+
+// TestNamedConditions: a label or a constant within a condition is what stands behind its name, as if in parentheses.
+func TestNamedConditions(t *testing.T) {
+	answer := answerOn(t)
+	for _, named := range []string{"x=1|x=2", "x=0|crashed", "crashed=>x=1", "x=2&!crashed"} {
+		for _, condition := range []string{"!#", "# & !crashed", "!crashed & #", "# => crashed", "crashed | #",
+			"(# ? x=2 : x=1)"} {
+			asked := "Pmax=? [F<=2 x!=0 & (" + condition + " | (crashed & x=1))]"
+			label := answer(`label "l" = ` + named + "; " + strings.Replace(asked, "#", `"l"`, 1))
+			plain := answer(strings.Replace(asked, "#", "("+named+")", 1))
+			if math.Abs(label-plain) > 1e-12 {
+				t.Errorf("%s with %s: %g by its label, %g", condition, named, label, plain)
+			}
+		}
+	}
+	for _, number := range []string{"1+1", "3-1", "1-2"} {
+		for _, condition := range []string{"x=2*#", "x=2-#", "x>=-#", "x=max(#,1)", "x<#*#"} {
+			asked := "Pmax=? [F<=2 x!=0 & " + condition + "]"
+			constant := answer("const int k = " + number + "; " + strings.ReplaceAll(asked, "#", "k"))
+			plain := answer(strings.ReplaceAll(asked, "#", "("+number+")"))
+			if math.Abs(constant-plain) > 1e-12 {
+				t.Errorf("%s with %s: %g by its constant, %g", condition, number, constant, plain)
+			}
+		}
+	}
+}
+
+// TestPropertiesInOtherWords: a bound on staying for ever is one on leaving.
+func TestPropertiesInOtherWords(t *testing.T) {
+	answer := answerOn(t)
 	rng := rand.New(rand.NewPCG(23, 91))
 	for range 12 {
 		x := float64(1+rng.IntN(14)) / 16 // of the probability of crashing, at most 7/16

@@ -3,6 +3,7 @@ package jani_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -213,6 +214,33 @@ func TestConstructs(t *testing.T) {
 		}
 		if got, want := rows(m), clean(c.want); got != want {
 			t.Errorf("%s: got\n%swant\n%s", c.name, got, want)
+		}
+	}
+}
+
+// TestRepeatedEdges: edges that do and earn the same are one choice, and others are not.
+func TestRepeatedEdges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 1))
+	for range 50 {
+		var edges []string
+		distinct := make(map[string]bool)
+		for range 1 + rng.IntN(6) {
+			to, earned, action := rng.IntN(2), rng.IntN(3), []string{"a", "b"}[rng.IntN(2)]
+			distinct[fmt.Sprint(to, earned, action)] = true
+			edges = append(edges, fmt.Sprintf(`{"location":"l","action":"%s","guard":{"exp":{"op":"=","left":"x","right":0}},
+				"destinations":[{"location":"l","assignments":[{"ref":"x","value":%d},{"ref":"r","value":%d}]}]}`, action, to,
+				earned))
+		}
+		m, err := model(header("mdp")+`"variables":[{"name":"x","type":`+small+`,"initial-value":0},
+			{"name":"r","type":"real","transient":true,"initial-value":0}],
+			"automata":[{"name":"P","locations":[{"name":"l"}],"initial-locations":["l"],"edges":[`+strings.Join(edges, ",")+`]}],
+			"system":{"elements":[{"automaton":"P"}]},"properties":[{"name":"p","expression":{"op":"filter","fun":"max",
+			"states":{"op":"initial"},"values":{"op":"Emax","exp":"r","accumulate":["steps"],"reach":{"op":"=","left":"x","right":1}}}}]}`, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := int(m.First[1] - m.First[0]); got != len(distinct) {
+			t.Fatalf("%d choices: want %d\n%s\n%s", got, len(distinct), strings.Join(edges, "\n"), rows(m))
 		}
 	}
 }

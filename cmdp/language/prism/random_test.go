@@ -521,6 +521,9 @@ func TestRandomPrograms(t *testing.T) {
 				t.Fatalf("seed %d: %v\n%s", seed, err, text)
 			}
 			states += checkProgram(t, p, &plain, 1+int(seed%2), text)
+			if language == "PRISM" {
+				checkRest(t, p, drawCondition(rand.New(rand.NewPCG(24, seed)), len(plain.modules), 1), text)
+			}
 		}
 	}
 	if states < 1000 {
@@ -535,6 +538,15 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, thread
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	stuck := f.without(func(int) bool { return false })
+	condition, err := p.Parse(`"deadlock"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := r.States.Satisfying(p.File, language.Label{When: condition})
+	if err != nil || !slices.Equal(r.Deadlocks, stuck) || !slices.Equal(dead, stuck) {
+		t.Fatalf("deadlocks %v, and %v by the condition, %v: want %v\n%s", r.Deadlocks, dead, err, stuck, text)
+	}
 	got, want := f.rows(p, len(f.choices), r.States.StateName), plain.rows()
 	for x, lines := range want {
 		if !slices.Equal(got[x], lines) || len(got) != len(want) {
@@ -542,4 +554,95 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, thread
 		}
 	}
 	return len(want)
+}
+
+// without returns the states without choices but for some.
+func (f *found) without(but func(s int) bool) (states []int32) {
+	for s, choices := range f.choices {
+		if len(choices) == 0 && !but(s) {
+			states = append(states, int32(s))
+		}
+	}
+	return states
+}
+
+// checkRest: states that are asked to be at rest have neither choices nor rewards, and are no deadlocks.
+func checkRest(t *testing.T, p *language.Program, rest term, text string) {
+	t.Helper()
+	var err error
+	if p.Rest, err = p.Parse(rest.text); err != nil {
+		t.Fatalf("%s: %v", rest.text, err)
+	}
+	var f found
+	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	rests := func(s int) bool {
+		var x []int
+		for _, v := range strings.Split(r.States.StateName(s), ",") {
+			x = append(x, int(v[len(v)-1]-'0'))
+		}
+		return rest.of(x) > 0
+	}
+	for s, choices := range f.choices {
+		if rests(s) && (len(choices) > 0 || slices.Min(f.rewards[s]) != 0 || slices.Max(f.rewards[s]) != 0) {
+			t.Fatalf("%s rests by %s, with the choices %v and rewards %v\n%s", r.States.StateName(s), rest.text, choices,
+				f.rewards[s], text)
+		}
+	}
+	if stuck := f.without(rests); !slices.Equal(r.Deadlocks, stuck) {
+		t.Fatalf("at rest by %s: deadlocks %v, want %v\n%s", rest.text, r.Deadlocks, stuck, text)
+	}
+}
+
+// TestClockRanges: a clock counts to one above the largest number that it is compared with, in whatever way that
+// follows from variables.
+func TestClockRanges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(24, 1))
+	for range 60 {
+		var draw func(of []int, depth int) term // each variable once
+		draw = func(of []int, depth int) term {
+			if depth == 0 || len(of) < 2 {
+				if i := of[0]; rng.IntN(4) > 0 {
+					return plainTerm(fmt.Sprintf("y%d", i), func(x []int) int { return x[i] })
+				}
+				c := rng.IntN(5)
+				return plainTerm(fmt.Sprint(c), func([]int) int { return c })
+			}
+			a, b := draw(of[:len(of)/2], depth-1), draw(of[len(of)/2:], depth-1)
+			switch rng.IntN(5) {
+			case 0:
+				return joined("(%s+%s)", "+", a, b, func(a, b int) int { return a + b })
+			case 1, 2:
+				return joined("(%s-%s)", "-", a, b, func(a, b int) int { return a - b })
+			case 3:
+				return joined("min(%s,%s)", "min", a, b, func(a, b int) int { return min(a, b) })
+			}
+			return joined("max(%s,%s)", "max", a, b, func(a, b int) int { return max(a, b) })
+		}
+		text, most, at := "pta module m x : clock; ", 0, make([]int, 4)
+		low, high := make([]int, 4), make([]int, 4)
+		for i := range low {
+			low[i] = rng.IntN(5) - 2
+			high[i] = low[i] + 1 + rng.IntN(4)
+			text += fmt.Sprintf("y%d : [%d..%d]; ", i, low[i], high[i])
+		}
+		bound := draw([]int{0, 1, 2, 3}, 2)
+		for k := range 16 { // what is monotone is greatest at a corner
+			for i := range at {
+				at[i] = []int{low[i], high[i]}[k>>i&1]
+			}
+			most = max(most, bound.of(at))
+		}
+		text += "[] x>=" + bound.text + " -> true; endmodule"
+		p, err := prism.Read("m.prism", text, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		i := slices.IndexFunc(p.Variables, func(v language.Variable) bool { return v.Name == "x" })
+		if got := p.Variables[i].High; got != int64(most)+1 {
+			t.Errorf("the clock counts to %d: want %d\n%s", got, most+1, text)
+		}
+	}
 }
