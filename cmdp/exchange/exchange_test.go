@@ -1,7 +1,9 @@
 package exchange_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +112,118 @@ func TestDistinctActions(t *testing.T) {
 		m.ChoiceActions = names.Actions()
 		if got := m.DistinctActions(); !slices.Equal(got, c.want) {
 			t.Errorf("%q: got %q: want %q", c.given, got, c.want)
+		}
+	}
+}
+
+// TestBounds: a choice has bounds if one of its branches has an interval, whichever, and is refused if they leave no
+// distribution.
+func TestBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 5))
+	m := exchange.Empty(1)
+	for c := range 500 {
+		var lower, upper []float64
+		low, high, order := 0.0, 0.0, true
+		for range 1 + rng.IntN(3) {
+			l, u := float64(rng.IntN(5))/4, float64(rng.IntN(5))/4
+			if rng.IntN(2) == 0 {
+				u = l
+			}
+			m.AppendBranch(0, l, u)
+			lower, upper = append(lower, l), append(upper, u)
+			low, high, order = low+l, high+u, order && l <= u
+		}
+		some := !slices.Equal(lower, upper)
+		if err := m.EndChoice(); (err != nil) != (some && !(order && low <= 1 && high >= 1)) {
+			t.Fatalf("%v to %v: %v", lower, upper, err)
+		}
+		x, y := m.Bounds(c)
+		if !some {
+			lower, upper = nil, nil
+		}
+		if !slices.Equal(x, lower) || !slices.Equal(y, upper) {
+			t.Fatalf("bounds %v to %v: want %v to %v", x, y, lower, upper)
+		}
+	}
+}
+
+// drawLoops draws a model in which many choices are loops, and few rewards are not 0. gone tells the states whose loop
+// stands for having no choices.
+func drawLoops(rng *rand.Rand) (m *exchange.Model, label []int32, gone []bool) {
+	m = exchange.Empty(1)
+	states := 1 + rng.IntN(5)
+	gone = make([]bool, states)
+	for s := range states {
+		loop := rng.IntN(3)
+		for range min(2, rng.IntN(4)) {
+			if rng.IntN(4) > 0 {
+				loop = 0
+			}
+			if loop == 0 {
+				m.Target, m.Probability = append(m.Target, int32(s)), append(m.Probability, 1)
+			} else {
+				m.Target = append(m.Target, int32(rng.IntN(states)), int32(rng.IntN(states)))
+				m.Probability = append(m.Probability, 0.5, 0.5)
+			}
+			m.Offset = append(m.Offset, m.Branches())
+		}
+		m.First = append(m.First, int32(m.Choices()))
+		if rng.IntN(2) == 0 {
+			label = append(label, int32(s))
+		}
+	}
+	few := func(n int) (values []float64) {
+		for range n {
+			values = append(values, float64(max(0, rng.IntN(6)-4)))
+		}
+		return values
+	}
+	m.Rewards = []exchange.Reward{{Name: "a", State: few(states), Choice: few(m.Choices())},
+		{Name: "b", Branch: few(m.Branches())}}
+	for _, s := range label {
+		c := m.First[s]
+		if m.First[s+1] != c+1 {
+			continue
+		}
+		e := m.Offset[c]
+		gone[s] = m.Offset[c+1] == e+1 && m.Target[e] == s && m.Rewards[0].State[s] == 0 && m.Rewards[0].Choice[c] == 0 &&
+			m.Rewards[1].Branch[e] == 0
+	}
+	return m, label, gone
+}
+
+// TestRestAtDeadlocks: of states with the label, those lose their choice that had none: it is a loop, the only one, and
+// earns nothing, in the state or by the choice or branch. All else stays with its state.
+func TestRestAtDeadlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 1))
+	say := func(m *exchange.Model, s int, without bool) string {
+		text := fmt.Sprint(m.Rewards[0].State[s])
+		for c := m.First[s]; c < m.First[s+1] && !without; c++ {
+			from, end := m.Offset[c], m.Offset[c+1]
+			text += fmt.Sprint(";", m.Target[from:end], m.Probability[from:end], m.Rewards[0].Choice[c],
+				m.Rewards[1].Branch[from:end])
+		}
+		return text
+	}
+	for range 300 {
+		m, label, gone := drawLoops(rng)
+		var want []string
+		var kept []int32
+		for s := range m.States() {
+			want = append(want, say(m, s, gone[s]))
+			if slices.Contains(label, int32(s)) && !gone[s] && m.First[s] < m.First[s+1] {
+				kept = append(kept, int32(s))
+			}
+		}
+		m.Labels = []exchange.Label{{Name: exchange.Deadlock, States: label}}
+		m.RestAtDeadlocks()
+		for s := range m.States() {
+			if got := say(m, s, false); got != want[s] {
+				t.Fatalf("state %d of those with the label, %v: %s, want %s", s, label, got, want[s])
+			}
+		}
+		if states, _ := m.Label(exchange.Deadlock); !slices.Equal(states, kept) {
+			t.Fatalf("the label has %v: want %v", states, kept)
 		}
 	}
 }

@@ -37,6 +37,39 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestStormForms: Storm tells more in comments below actions and branches, and may leave out the loop of a state without
+// actions, which it counts as a row all the same: a file in this form is the same model.
+func TestStormForms(t *testing.T) {
+	has := exchangetest.All
+	has.Game, has.BranchRewards, has.BranchActions, has.SkewedStart = false, false, false, false
+	rng := rand.New(rand.NewPCG(64, 2))
+	for i := range 500 {
+		m := exchangetest.Random(rng, has)
+		var b bytes.Buffer
+		if err := drn.Write(&b, m); err != nil {
+			t.Fatal(i, err)
+		}
+		text, s := "", -1
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "state ") {
+				s++
+			}
+			if inside := strings.HasPrefix(line, "\t"); inside && m.First[s] == m.First[s+1] {
+				continue
+			} else if text += line; inside && rng.IntN(2) == 0 {
+				text += "\t//[z=1]\n"
+			}
+		}
+		again, err := read(text)
+		if err != nil {
+			t.Fatal(i, err, text)
+		}
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err, text)
+		}
+	}
+}
+
 // sample is written as Storm writes: tabs, an empty line of parameters, a blank
 // behind the names of rewards, rewards of states and of actions.
 const sample = `// Exported by storm

@@ -145,7 +145,10 @@ func appendChoice(rng *rand.Rand, m *exchange.Model, states int, twins bool) {
 func randomIntervals(rng *rand.Rand, m *exchange.Model) {
 	lower, upper := slices.Clone(m.Probability), slices.Clone(m.Probability)
 	for c := range m.Choices() {
-		for e := m.Offset[c]; e < m.Offset[c+1] && m.Offset[c+1]-m.Offset[c] > 1 && rng.IntN(3) > 0; e++ {
+		for e := m.Offset[c]; e < m.Offset[c+1] && m.Offset[c+1]-m.Offset[c] > 1; e++ {
+			if rng.IntN(2) == 0 {
+				continue
+			}
 			lower[e] = max(0, lower[e]-0.2*rng.Float64())
 			upper[e] = min(1, upper[e]+0.2*rng.Float64())
 		}

@@ -2,7 +2,10 @@ package gymnasium_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +41,90 @@ func TestRoundTrip(t *testing.T) {
 		m.Labels, again.Labels = nil, nil
 		if err := exchangetest.Same(m, again); err != nil {
 			t.Fatal(i, err, b.String())
+		}
+	}
+}
+
+// TestTerminated compares random tables with what each outcome of them says: where one is terminated, the episode is
+// over, in a state of its own unless nothing more happens and is earned in the one that it names. Written again, those
+// outcomes are terminated that lead to where it is over, by a label or for lack of choices.
+func TestTerminated(t *testing.T) {
+	type outcome struct {
+		next  int
+		earns float64
+		over  bool
+	}
+	rng := rand.New(rand.NewPCG(64, 4))
+	for range 500 {
+		states := 1 + rng.IntN(4)
+		all, rests := make([][]outcome, states), make([]bool, states)
+		table := make(map[string]map[string][][4]any)
+		for s := range all {
+			rests[s] = true
+			still := rng.IntN(2) == 0
+			key, of := strconv.Itoa(s), make(map[string][][4]any)
+			for a := range 1 + rng.IntN(2) {
+				o := outcome{rng.IntN(states), float64(max(0, rng.IntN(4)-2)), rng.IntN(3) == 0}
+				if still {
+					o.next = s
+				}
+				all[s] = append(all[s], o)
+				rests[s] = rests[s] && o.next == s && o.earns == 0
+				of[strconv.Itoa(a)] = [][4]any{{1, o.next, o.earns, o.over}}
+			}
+			table[key] = of
+		}
+		text, err := json.Marshal(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := read(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make([]bool, states+1)
+		e := 0
+		for s := range all {
+			for _, o := range all[s] {
+				want := o.next
+				if o.over && !rests[o.next] {
+					want = states
+				}
+				over[want] = over[want] || o.over
+				if got := int(m.Target[e]); got != want {
+					t.Fatalf("outcome %d leads to %d: want %d\n%s", e, got, want, text)
+				}
+				e++
+			}
+		}
+		label, _ := m.Label(gymnasium.Terminated)
+		for s := range m.States() {
+			if slices.Contains(label, int32(s)) != over[s] {
+				t.Fatalf("terminated are %v: want %v\n%s", label, over, text)
+			}
+		}
+		checkOver(t, m, over)
+	}
+}
+
+// checkOver compares the marks of a table that is written with where episodes are over.
+func checkOver(t *testing.T, m *exchange.Model, over []bool) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := gymnasium.Write(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	var written struct{ P map[int]map[int][][4]any }
+	if err := json.Unmarshal(b.Bytes(), &written); err != nil {
+		t.Fatal(err)
+	}
+	for _, actions := range written.P {
+		for _, outcomes := range actions {
+			for _, o := range outcomes {
+				if next := int(o[1].(float64)); o[3] != over[next] {
+					t.Fatalf("an outcome to %d is terminated: %v, want %v\n%s", next, o[3], over[next], b.String())
+				}
+			}
 		}
 	}
 }

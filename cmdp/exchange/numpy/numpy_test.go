@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -142,6 +144,62 @@ func TestReadsArrays(t *testing.T) {
 	m, err = read(archive([4]any{"P", "<f8", "1, 2, 1", []float64{0, 1}}))
 	if err != nil || m.ChoiceActions.Name(0) != "1" {
 		t.Error(m, err)
+	}
+}
+
+// TestNumbersOfAllTypes reads the ends of the ranges of all types of numbers, with either byte first.
+func TestNumbersOfAllTypes(t *testing.T) {
+	for descriptor, values := range map[string]any{
+		"i1": []int8{-128, -1, 0, 127}, "i2": []int16{-32768, -1, 1, 32767}, "i4": []int32{-1 << 31, -1, 1, 1<<31 - 1},
+		"i8": []int64{-1 << 53, -1, 1, 1 << 53}, "u1": []uint8{0, 1, 200, 255}, "u2": []uint16{0, 1, 40000, 65535},
+		"u4": []uint32{0, 1, 1 << 31, 1<<32 - 1}, "u8": []uint64{0, 1, 1 << 53, 1 << 63},
+		"f4": []float32{-1.5, 0, 0.25, 1e30}, "f8": []float64{-1.5, 0, 0.1, 1e300}, "b1": []bool{true, false, false, true},
+	} {
+		var want []float64
+		for list, i := reflect.ValueOf(values), 0; i < list.Len(); i++ {
+			switch x := list.Index(i); {
+			case x.CanInt():
+				want = append(want, float64(x.Int()))
+			case x.CanUint():
+				want = append(want, float64(x.Uint()))
+			case x.CanFloat():
+				want = append(want, x.Float())
+			default:
+				want = append(want, map[bool]float64{true: 1}[x.Bool()])
+			}
+		}
+		for sign, order := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian} {
+			var b bytes.Buffer
+			if err := binary.Write(&b, order, values); err != nil {
+				t.Fatal(err)
+			}
+			data := archive([4]any{"P", sign + descriptor, "4,", b.String()})
+			a, err := numpy.Open(bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, got, err := a.Floats("P"); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s%s: %v, %v: want %v", sign, descriptor, got, err, want)
+			}
+		}
+	}
+}
+
+// TestChecksums: an array whose checksum is another is refused, whatever that is.
+func TestChecksums(t *testing.T) {
+	whole := archive(dense()[0])
+	entry := bytes.Index(whole, []byte("PK\x01\x02"))
+	whole[entry+8] &^= 8 // the checksum stands nowhere else
+	at := entry + 16
+	if _, err := read(whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, sum := range []uint32{0, 1, 1<<32 - 1} {
+		wrong := bytes.Clone(whole)
+		binary.LittleEndian.PutUint32(wrong[at:], sum)
+		if _, err := read(wrong); err == nil {
+			t.Errorf("the checksum %d is taken", sum)
+		}
 	}
 }
 

@@ -2,10 +2,13 @@ package prism_test
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -226,6 +229,42 @@ func TestReadsCombinedFiles(t *testing.T) {
 	}
 	if _, err := read("\n"); err == nil || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("an empty file: got %v", err)
+	}
+}
+
+// TestCombinedFiles: a combined file of what else stands in several, but for rewards that are all 0, is the same model.
+func TestCombinedFiles(t *testing.T) {
+	has := exchangetest.All
+	has.Game, has.SkewedStart = false, false
+	rng := rand.New(rand.NewPCG(64, 3))
+	for i := range 500 {
+		m := exchangetest.Random(rng, has)
+		f, err := write(m)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		text := f["m.tra"] + f["m.sta"] + f["m.lab"]
+		for k := range m.Rewards {
+			of := "m" + strconv.Itoa(k+1)
+			if len(m.Rewards) == 1 {
+				of = "m"
+			}
+			some := ""
+			for _, part := range []string{f[of+".srew"], f[of+".trew"]} {
+				if lines := regexp.MustCompile(`(?m)^\d`).FindAllString(part, -1); len(lines) > 1 {
+					some += part
+				}
+			}
+			text += cmp.Or(some, f[of+".srew"], f[of+".trew"])
+		}
+		again, err := prism.Read(fstest.MapFS{"m.pexp": {Data: []byte(text)}}, "m.pexp")
+		if err != nil {
+			t.Fatal(i, err, text)
+		}
+		m.JoinBranchRewards()
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err, text)
+		}
 	}
 }
 

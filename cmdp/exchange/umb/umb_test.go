@@ -23,6 +23,14 @@ func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 400 {
 		m := exchangetest.Random(rng, exchangetest.All)
+		odd := []string{"a b", "a_b", "A_b", "a?b", "ä", "a_b-2"} // their identifiers would be the same
+		rng.Shuffle(len(odd), func(i, j int) { odd[i], odd[j] = odd[j], odd[i] })
+		for k := range m.Rewards {
+			m.Rewards[k].Name = odd[k]
+		}
+		for k := range m.Labels {
+			m.Labels[k].Name = odd[5-k]
+		}
 		var b bytes.Buffer
 		o := umb.WriteOptions{Compression: []umb.Compression{umb.Plain, umb.Gzip}[i%2], Rational: i%3 == 0}
 		if i%20 == 0 {
