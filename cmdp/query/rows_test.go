@@ -106,7 +106,11 @@ func TestNamesKeepTheirPlaces(t *testing.T) {
 			list = append(list, []string{"{return: cost, at_most: 3}", "{return: reward, at_most: 2}",
 				"{return: reward, at_least: -2}"}[rng.IntN(3)])
 		}
-		q, _ := mustTask(t, "constraints: ["+strings.Join(list, ", ")+"]")
+		sides := strings.Repeat("{box: {upper: [null, 3]}}, {polytope: {A: [[1, 2.0001], [1, 2.0002]], b: [9, 9]}}, ", trial%3)
+		if sides != "" {
+			sides = "\ntarget: {intersection: [" + sides + "]}"
+		}
+		q, _ := mustTask(t, "constraints: ["+strings.Join(list, ", ")+"]"+sides)
 		for range 3 {
 			bound := Bound{Return: "reward", Kind: []string{AtLeast, AtMost}[rng.IntN(2)], Value: math.Inf(1)}
 			if rng.IntN(2) == 0 {
@@ -126,6 +130,7 @@ func TestNamesKeepTheirPlaces(t *testing.T) {
 				_, after, numbered := strings.Cut(l.Name, " (constraints[")
 				place, _ := strconv.Atoi(strings.TrimSuffix(after, "])"))
 				text := fmt.Sprintf("{return: %s, %s: %g}", l.Return, l.Kind(), l.Bound)
+				numbered = numbered && l.Scope != OfTarget
 				if numbered && (place >= len(list) || list[place] != text) {
 					t.Errorf("trial %d: %s of the file with %v", trial, l.Name, list)
 				}

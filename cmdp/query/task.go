@@ -240,10 +240,14 @@ func (b *taskBuilder) addSide(normal []float64, offset float64) {
 
 // addLimit adds a side of the target to the limits and the rows.
 func (b *taskBuilder) addLimit(l *Limit, row cmdp.Constraint) {
-	if slices.ContainsFunc(b.limits, func(o *Limit) bool { return o.Name == l.Name }) {
-		l.Name += " (target)"
-		row.Name = l.Name
+	taken := func(o *Limit) bool { return o.Name == row.Name }
+	for n := 1; slices.ContainsFunc(b.limits, taken); n++ {
+		row.Name = l.Name + " (target)"
+		if n > 1 {
+			row.Name = fmt.Sprintf("%s (target, number %d)", l.Name, n)
+		}
 	}
+	l.Name = row.Name
 	l.row = len(b.task.Constraints)
 	b.limits = append(b.limits, l)
 	b.task.Constraints = append(b.task.Constraints, row)

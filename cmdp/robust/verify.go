@@ -21,7 +21,7 @@ var ErrNotProved = errors.New("not proved")
 // each limit of the plan are bounded anew, by duality in place of filling up, every operation rounded up; else they
 // are evaluated anew. They must not be above what the result says, nor the limits missed by more than its tolerance.
 // The bound is that of the model in the result, whose proof package exact checks, and so is the certificate of a
-// verdict "infeasible"; a model must be one of the set.
+// verdict "infeasible"; a model must be one of the set, and the weights of a plan must sum to 1.
 func Verify(ctx context.Context, set *Set, task cmdp.Task, r *Result) error {
 	if set == nil || r == nil {
 		return errNoSet
