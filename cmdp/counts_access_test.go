@@ -117,6 +117,21 @@ func TestAdd(t *testing.T) {
 			t.Error(bad)
 		}
 	}
+	game := randomGame(t, 5, 3, 2, 2, false).Shape()
+	pairs, err := NewCounts(game, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h := range game.Horizon() {
+		for s := range game.States() {
+			first, end := game.Choices(h, s)
+			for pair := range end - first + 1 {
+				if err := pairs.Add(h, s, pair, 0, 1); (err == nil) != (pair < end-first) {
+					t.Errorf("pair %d of %d: %v", pair, end-first, err)
+				}
+			}
+		}
+	}
 	r := m.KnownReturns()
 	for h := range m.Horizon() {
 		for c := range m.Shape().StepChoices(h) {

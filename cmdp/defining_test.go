@@ -123,6 +123,55 @@ func TestStepSizes(t *testing.T) {
 	}
 }
 
+// TestWidths: the diameter of a dual's steps is the largest distance of a corner of the box of returns from one of the
+// target's, where that says more; the width of a learned return is that of the step in which it is the widest.
+func TestWidths(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 2))
+	for trial := range 50 {
+		const d, steps = 3, 2
+		spec := ShapeSpec{Horizon: steps, Dim: d, Start: []StartState{{0, 1}}, First: [][]int32{{0, 1}}}
+		least, most := make([]float64, d), make([]float64, d) // of the total
+		widest := make([]float64, d)
+		for range steps {
+			iv := Interval{make([]float64, d), make([]float64, d)}
+			for i := range d {
+				iv.Lower[i], iv.Upper[i] = -rng.Float64(), rng.Float64()
+				least[i], most[i] = least[i]+iv.Lower[i], most[i]+iv.Upper[i]
+			}
+			spec.Returns = append(spec.Returns, iv)
+		}
+		for i := range d { // over all steps
+			widest[i] = max(spec.Returns[0].Upper[i], spec.Returns[1].Upper[i]) -
+				min(spec.Returns[0].Lower[i], spec.Returns[1].Lower[i])
+		}
+		sh, err := NewShape(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := NewReturnConfidence(sh, 1, 1).width; !slices.EqualFunc(got, widest, near) {
+			t.Errorf("trial %d: widths %v: want %v", trial, got, widest)
+		}
+		lower, upper := slices.Clone(least), slices.Clone(most)
+		sum := 0.0
+		for i := range d {
+			if rng.IntN(3) == 0 {
+				continue // the target says nothing of it
+			}
+			lower[i] += rng.Float64() * (upper[i] - lower[i])
+			upper[i] -= rng.Float64() * (upper[i] - lower[i])
+			far := 0.0
+			for _, x := range []float64{least[i], most[i]} {
+				far = max(far, math.Abs(x-lower[i]), math.Abs(x-upper[i]))
+			}
+			sum += far * far
+		}
+		if got := diameterTo(least, most, lower, upper); !near(got, math.Sqrt(sum)) {
+			t.Errorf("trial %d: diameter %v of %v to %v from %v to %v: want %v", trial, got, least, most, lower, upper,
+				math.Sqrt(sum))
+		}
+	}
+}
+
 // TestDualsStayInTheirBalls: the ball has the radius 1 for a distance and 2 for 2|x−1|.
 func TestDualsStayInTheirBalls(t *testing.T) {
 	sh := boxShape(t, 3, 4)
@@ -148,17 +197,18 @@ func TestDualsStayInTheirBalls(t *testing.T) {
 func TestLearnedReturnRadius(t *testing.T) {
 	sh := boxShape(t, 1)
 	for _, test := range []struct {
-		visits, ones int
-		scale, want  float64
+		visits, ones     int
+		log, scale, want float64
 	}{
-		{1001, 10, 1, math.Sqrt(4*(10-100.0/1001))/1000 + 14.0/3000},
-		{1001, 10, 0.5, math.Sqrt(10-100.0/1001)/1000 + 7.0/3000},
-		{101, 0, 1, 14.0 / 300},
-		{4, 0, 1, 0.5},     // √(2/8), below 14/9
-		{1, 0, 0.25, 0.25}, // √(2/2)/4
-		{2, 1, 1, math.Sqrt(0.5)},
+		{1001, 10, 2, 1, math.Sqrt(4*(10-100.0/1001))/1000 + 14.0/3000},
+		{1001, 10, 2, 0.5, math.Sqrt(10-100.0/1001)/1000 + 7.0/3000},
+		{101, 0, 2, 1, 14.0 / 300},
+		{4, 0, 2, 1, 0.5},      // √(2/8), below 14/9
+		{1, 0, 2, 0.25, 0.25},  // √(2/2)/4
+		{1, 0, 18, 0.25, 0.75}, // √(18/2)/4
+		{2, 1, 2, 1, math.Sqrt(0.5)},
 	} {
-		c, err := NewCounts(sh, false, NewReturnConfidence(sh, 2, test.scale))
+		c, err := NewCounts(sh, false, NewReturnConfidence(sh, test.log, test.scale))
 		if err != nil {
 			t.Fatal(err)
 		}

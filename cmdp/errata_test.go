@@ -168,6 +168,10 @@ func TestErratum05HalfspaceIsCutWithTheBox(t *testing.T) {
 	if math.Abs(d-1.6530) > 5e-4 {
 		t.Errorf("distance %v: want 1.6530", d)
 	}
+	task := Task{Target: set, Box: box} // what lies outside of the box does not count
+	if got, want := task.Violation([]float64{1e9, 1.9}), task.Violation([]float64{2, 1.9}); got != want || got == 0 {
+		t.Errorf("distance %v from outside of the box: want %v", got, want)
+	}
 	best, y := 0.0, make([]float64, 2)
 	for k := range 20000 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(k) / 20000)

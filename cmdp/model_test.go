@@ -244,7 +244,11 @@ func TestRestingStatesKeepTheirPlace(t *testing.T) {
 	}
 	tr := NewTrajectory(m.Shape())
 	rng := rand.New(Stream(1, "x"))
+	tr.Return(1)[0] = 9 // of an episode before
 	tr.Play(m, Uniform{m.Shape()}, rng, rng)
+	if tr.Return(1)[0] != 0 {
+		t.Errorf("rest returned %v", tr.Return(1))
+	}
 	if tr.Total[0] != 6 || tr.Steps != 3 || !slices.Equal(tr.States, []int{0, 1, 1, 0}) ||
 		!slices.Equal(tr.Actions, []int{0, -1, 0}) {
 		t.Errorf("played %+v", tr)
@@ -269,6 +273,42 @@ func TestReturnToGoPromiseIsChecked(t *testing.T) {
 	}
 	if err := build(4.9); err == nil || !strings.Contains(err.Error(), "promised") {
 		t.Errorf("a broken promise gave %v", err)
+	}
+}
+
+// TestReturnToGo adds up the ranges of the steps that are left, and cuts them by what is promised of these, and of
+// whole episodes.
+func TestReturnToGo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 3))
+	for range 50 {
+		const steps = 4
+		draw := func(size float64) *Interval {
+			return &Interval{[]float64{-size * rng.Float64()}, []float64{size * rng.Float64()}}
+		}
+		spec := ShapeSpec{Horizon: steps, Dim: 1, Start: []StartState{{0, 1}}, First: [][]int32{{0, 1}},
+			ReturnToGo: draw(4), Totals: draw(4)}
+		for range steps {
+			spec.Returns = append(spec.Returns, *draw(1))
+		}
+		sh, err := NewShape(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		low, high := 0.0, 0.0
+		for h := steps; h >= 0; h-- {
+			if h < steps {
+				low, high = low+spec.Returns[h].Lower[0], high+spec.Returns[h].Upper[0]
+			}
+			want := [2]float64{max(low, spec.ReturnToGo.Lower[0]), min(high, spec.ReturnToGo.Upper[0])}
+			if h == 0 {
+				want = [2]float64{max(want[0], spec.Totals.Lower[0]), min(want[1], spec.Totals.Upper[0])}
+			}
+			var lower, upper [1]float64
+			sh.ReturnToGo(lower[:], upper[:], h)
+			if !near(lower[0], want[0]) || !near(upper[0], want[1]) {
+				t.Errorf("step %d: %v to %v: want %v", h, lower, upper, want)
+			}
+		}
 	}
 }
 

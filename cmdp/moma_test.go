@@ -421,10 +421,15 @@ func TestBoundWithinTheBox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	moved, err := cost.NewAffine([]float64{1, 1}, 2, boxOf(t, sh))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		cost            cost.Cost
 		least, greatest float64
-	}{{linear(t, sh, 1, 1), 0.5, 3}, {linear(t, sh, -1, -1), -3, 0}, {far, 1, math.Sqrt(4.25) + math.Sqrt(5)/2}} {
+	}{{linear(t, sh, 1, 1), 0.5, 3}, {moved, 2.5, 5},
+		{linear(t, sh, -1, -1), -3, 0}, {far, 1, math.Sqrt(4.25) + math.Sqrt(5)/2}} {
 		task := Task{Cost: tt.cost, Target: set}
 		l, err := NewLearner(sh, nil, task, Settings{Confidence: Confidence{Episodes: 1000, Failure: 0.1},
 			Penalty: &Penalty{Rule: PenaltyGiven, Rho: 1e6}})

@@ -65,7 +65,8 @@ func TestWidthZero(t *testing.T) {
 	}
 }
 
-// TestMonotone: bounds of the returns of a policy widen with the intervals.
+// TestMonotone: bounds of the returns of a policy widen with the intervals, of which those of single successors stay
+// as they are.
 func TestMonotone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 1))
 	for i := range 30 {
@@ -77,6 +78,7 @@ func TestMonotone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			checkWidth(t, c.model, iv, c.iv)
 			set, err := robust.New(robust.Spec{Model: c.model, Intervals: iv})
 			if err != nil {
 				t.Fatal(err)
@@ -93,6 +95,32 @@ func TestMonotone(t *testing.T) {
 			}
 			before = b
 		}
+	}
+}
+
+// checkWidth compares what wider intervals say of themselves with their rows.
+func checkWidth(t *testing.T, m *cmdp.Model, iv, before *cmdp.Intervals) {
+	t.Helper()
+	inexact, widest := 0, 0.0
+	for h := range m.Kernels() {
+		rows := m.Rows(h)
+		for s := range m.States() {
+			for c, end := rows.Choices(s); c < end; c++ {
+				lower, upper := iv.Row(h, c)
+				low, up := before.Row(h, c)
+				if next, _ := rows.Row(c); len(next) == 1 && !(slices.Equal(lower, low) && slices.Equal(upper, up)) {
+					t.Errorf("choice %d of kernel %d has one successor, between %v and %v: want %v and %v", c, h, lower,
+						upper, low, up)
+				}
+				inexact += min(1, len(lower))
+				for i, l := range lower {
+					widest = max(widest, upper[i]-l)
+				}
+			}
+		}
+	}
+	if iv.Rows() != inexact || iv.Width() != widest {
+		t.Errorf("%d choices up to %g wide: want %d up to %g", iv.Rows(), iv.Width(), inexact, widest)
 	}
 }
 
