@@ -20,6 +20,7 @@ type blockForm struct {
 	components  tarjan
 	entering    []int32 // of each state, how many transitions lead to it from states that are not peeled off
 	peeled      []int32 // the states that no cycle leads to, each before those that it leads to
+	open        []int32 // those that are to be peeled off next
 	within      *Chain  // of the block at hand, its states numbered from 0
 	elimination elimination
 	v           []float64 // of the states of a block
@@ -46,30 +47,35 @@ func (f *blockForm) search(ctx context.Context, y *Chain) error {
 			return err
 		}
 	}
-	for i := range f.peeled {
-		f.endBlock(f.peeled[len(f.peeled)-1-i:][:1])
+	for _, s := range slices.Backward(f.peeled) {
+		f.place[s] = int32(len(f.order))
+		f.order = append(f.order, s)
+		f.first = append(f.first, int32(len(f.order)))
 	}
 	return nil
 }
 
-// peel takes off the states that no cycle leads to, each after all that lead to it (Kahn 1962).
+// peel takes off the states that no cycle leads to, each after all that lead to it (Kahn 1962). It goes on with what the
+// last one leads to, which is close in memory as a rule.
 func (f *blockForm) peel(y *Chain) {
 	f.entering, f.peeled = resized(f.entering, y.States()), f.peeled[:0]
 	for _, to := range y.next {
 		f.entering[to]++
 	}
-	for s, n := range f.entering {
-		if n == 0 {
-			f.peeled = append(f.peeled, int32(s))
+	for root := range int32(y.States()) {
+		if f.entering[root] == 0 && f.components.index[root] != finished {
+			f.open = append(f.open, root)
 		}
-	}
-	for i := 0; i < len(f.peeled); i++ {
-		s := f.peeled[i]
-		f.components.index[s] = finished
-		for _, to := range y.next[y.first[s]:y.first[s+1]] {
-			f.entering[to]--
-			if f.entering[to] == 0 {
-				f.peeled = append(f.peeled, to)
+		for len(f.open) > 0 {
+			s := f.open[len(f.open)-1]
+			f.open = f.open[:len(f.open)-1]
+			f.components.index[s] = finished
+			f.peeled = append(f.peeled, s)
+			for _, to := range y.next[y.first[s]:y.first[s+1]] {
+				f.entering[to]--
+				if f.entering[to] == 0 {
+					f.open = append(f.open, to)
+				}
 			}
 		}
 	}

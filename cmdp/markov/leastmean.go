@@ -199,6 +199,9 @@ func (p *LeastMean) Restart() {
 	}
 }
 
+// exactMean is how far a least mean may be off to be exact, relative to the largest reward.
+const exactMean = 1e-13
+
 // relativeValueIteration finds the least average of end i by relative value iteration, whose policy is
 // evaluated. Ends that mix too slowly for that are put on the list of slow ones. Where an end is known to be
 // slow, one sweep tells whether the policy at hand is still the best, from which policyIteration starts
@@ -208,8 +211,8 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 	choices := make([]int32, len(states))
 	slow, known := p.Best[i].slow, p.Best[i].States != nil
 	scale := p.sizes[i]
-	const close = 1e-13
-	wanted := math.Max(close*scale, p.Aim)
+	exact := exactMean * scale
+	wanted := math.Max(exact, p.Aim)
 	var low float64
 	if slow && known {
 		low, err = p.leastResidual(states, floats.Dot(dir, p.Best[i].Mean)-wanted), ctx.Err()
@@ -231,7 +234,7 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 	mean = floats.Dot(dir, p.Best[i].Mean)
 	p.Best[i].slow = slow
 	short := mean - low
-	if short > close*scale && short <= p.Aim {
+	if short > exact && short <= p.Aim {
 		p.Rough = true
 	}
 	if short > wanted {
@@ -256,7 +259,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	}
 	p.numberStates(states)
 	p.followClass(best, choices)
-	p.Rough = p.Rough || p.Aim > 0
+	rough := p.Aim > 0
 	var before []int32
 	var last solvedPolicy
 	at, err := p.evaluateClass(ctx, states, choices, best, dir)
@@ -281,8 +284,11 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		}
 		before = append(before[:0], choices...)
 		if err == nil {
-			if p.Aim > 0 && mean-p.leastResidual(states, mean-p.Aim) <= p.Aim {
-				break
+			if p.Aim > 0 {
+				if short := mean - p.leastResidual(states, mean-p.Aim); short <= p.Aim {
+					rough = short > exactMean*p.sizes[i]
+					break
+				}
 			}
 			last.keep(p, states, choices, best)
 			better, settled := p.improve(ctx, states, choices, mean)
@@ -321,6 +327,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			evaluated = false
 		}
 	}
+	p.Rough = p.Rough || rough
 	err = p.makeExact(ctx, best, dir)
 	return floats.Dot(dir, best.Mean), err
 }
