@@ -374,25 +374,25 @@ func LongestRow(k *cmdp.Kernel) int {
 	return most
 }
 
-// lists holds a list of numbers for each state.
-type lists struct {
+// lists holds a list of items for each state.
+type lists[T any] struct {
 	first []int
-	items []int32
+	items []T
 }
 
 // newLists makes lists of the items that each adds, in the same order every time.
-func newLists(states int, each func(add func(at, item int32))) lists {
-	l := lists{first: make([]int, states+2)}
-	each(func(at, _ int32) { l.first[at+2]++ })
+func newLists[T any](states int, each func(add func(at int32, item T))) lists[T] {
+	l := lists[T]{first: make([]int, states+2)}
+	each(func(at int32, _ T) { l.first[at+2]++ })
 	for i := 2; i < len(l.first); i++ {
 		l.first[i] += l.first[i-1]
 	}
-	l.items = make([]int32, l.first[len(l.first)-1])
-	each(func(at, item int32) {
+	l.items = make([]T, l.first[len(l.first)-1])
+	each(func(at int32, item T) {
 		l.items[l.first[at+1]] = item
 		l.first[at+1]++
 	})
 	return l
 }
 
-func (l lists) of(s int32) []int32 { return l.items[l.first[s]:l.first[s+1]] }
+func (l lists[T]) of(s int32) []T { return l.items[l.first[s]:l.first[s+1]] }

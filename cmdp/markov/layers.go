@@ -2,6 +2,7 @@ package markov
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"cmdpsolve/internal/threshold"
@@ -56,10 +57,10 @@ func (g *Graph) orderByHeads(p *Partition) {
 	}
 }
 
-// orderByLayers orders the states of large components by how many transitions lead out of the component at
-// least, fewest first, where the order that they have does not keep successors close: where some transition
-// leads back over more than half of the component. Sweeps in place then take most values from states that the
-// same sweep has been at. States that are equally far keep their order.
+// orderByLayers orders the states of large components by how many steps out of the component take at least, fewest
+// first, where the order that they have does not keep successors close: where some transition leads back over more
+// than half of the component. Sweeps in place then take most values from states that the same sweep has been at. States
+// that are equally far keep their order.
 func (g *Graph) orderByLayers(ctx context.Context, p *Partition) error {
 	var place, far []int32
 	for i := range p.Len() {
@@ -96,40 +97,55 @@ func (g *Graph) leadsBack(p *Partition, states, place []int32) int {
 	return int(most)
 }
 
-// layers sets far to the least number of transitions with which each state of a component leads out of it.
+// mostTries is the largest number of steps that a transition counts as.
+const mostTries = 32
+
+// tries returns how many steps are taken until a transition of some probability is, at least.
+func tries(prob float64) int32 { return int32(math.Ceil(min(mostTries, 1/prob))) }
+
+// layers sets far to the least number of steps in which each state of a component leads out of it, where a transition
+// takes as many as until it happens, by the algorithm of Dijkstra with a list for each distance (Dial 1969).
 func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []int32) error {
+	type step struct{ from, tries int32 }
 	part := p.Of[states[0]]
-	var queue []int32
+	var at [mostTries + 1][]int32 // the states at each distance from the present one on, in turn
 	for _, s := range states {
-		far[s] = -1
-	}
-	for _, s := range states {
-		g.each(s, func(n int32) {
-			if p.Of[n] != part && far[s] < 0 {
-				far[s] = 0
-				queue = append(queue, s)
+		far[s] = math.MaxInt32
+		g.eachTransition(s, func(n int32, prob float64) {
+			if p.Of[n] != part {
+				far[s] = min(far[s], tries(prob))
 			}
 		})
+		if far[s] <= mostTries {
+			at[far[s]] = append(at[far[s]], s)
+		}
 	}
-	if ctx.Err() != nil || queue == nil {
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	into := newLists(len(states), func(add func(at, item int32)) {
+	into := newLists(len(states), func(add func(at int32, item step)) {
 		for _, s := range states {
-			g.each(s, func(n int32) {
+			g.eachTransition(s, func(n int32, prob float64) {
 				if p.Of[n] == part {
-					add(place[n], s)
+					add(place[n], step{s, tries(prob)})
 				}
 			})
 		}
 	})
-	for len(queue) > 0 {
-		s := queue[0]
-		queue = queue[1:]
-		for _, by := range into.of(place[s]) {
-			if far[by] < 0 {
-				far[by] = far[s] + 1
-				queue = append(queue, by)
+	for d, empty := int32(0), 0; empty <= mostTries; d++ {
+		now := at[d%(mostTries+1)]
+		at[d%(mostTries+1)] = nil
+		empty++
+		for _, s := range now {
+			empty = 0
+			if far[s] < d { // it was nearer
+				continue
+			}
+			for _, x := range into.of(place[s]) {
+				if then := d + x.tries; then < far[x.from] {
+					far[x.from] = then
+					at[then%(mostTries+1)] = append(at[then%(mostTries+1)], x.from)
+				}
 			}
 		}
 	}
@@ -138,6 +154,11 @@ func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []i
 
 // each calls visit with the successors of a state.
 func (g *Graph) each(s int32, visit func(n int32)) {
+	g.eachTransition(s, func(n int32, _ float64) { visit(n) })
+}
+
+// eachTransition calls visit with the successors of a state and how probable each is.
+func (g *Graph) eachTransition(s int32, visit func(n int32, prob float64)) {
 	k := g.Kernel
 	for c := k.First[s]; c < k.First[s+1]; c++ {
 		if !g.Allows(c) {
@@ -146,7 +167,7 @@ func (g *Graph) each(s int32, visit func(n int32)) {
 		next, prob := k.Row(int(c))
 		for e, n := range next {
 			if prob[e] > 0 && n != s && g.Has(n) {
-				visit(n)
+				visit(n, prob[e])
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import "slices"
 // Predecessors lists, for every state of a graph, the choices that may lead there.
 type Predecessors struct {
 	Owner []int32 // of each choice of the kernel, its state
-	into  lists
+	into  lists[int32]
 }
 
 // Predecessors lists the choices of the graph. One that has several entries for a state is listed as often.

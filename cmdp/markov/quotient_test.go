@@ -1,6 +1,7 @@
 package markov
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -294,7 +295,7 @@ func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 }
 
 // checkLayers wants the states of components with an edge back over more than half of them ordered by their distances
-// from outside, others as they were.
+// from outside, in steps until transitions happen, others as they were.
 func checkLayers(t *testing.T, g *Graph) {
 	t.Helper()
 	defer threshold.Lower()()
@@ -303,12 +304,21 @@ func checkLayers(t *testing.T, g *Graph) {
 	for s := range far {
 		far[s] = 1000
 	}
+	var choice int32
+	of := func(_, c int32) bool {
+		choice = c
+		return true
+	}
 	for range far {
-		g.edges(all, func(s, n int32) {
-			if p.Of[s] != p.Of[n] {
-				far[s] = 0
-			} else {
-				far[s] = min(far[s], far[n]+1)
+		g.edges(of, func(s, n int32) {
+			for e := g.Kernel.Offset[choice]; e < g.Kernel.Offset[choice+1]; e++ {
+				if x := g.Kernel.Prob[e]; g.Kernel.Next[e] == n && x > 0 {
+					steps := int(math.Ceil(min(1/x, 32)))
+					if p.Of[s] == p.Of[n] {
+						steps += far[n]
+					}
+					far[s] = min(far[s], steps)
+				}
 			}
 		})
 	}
