@@ -186,8 +186,8 @@ func drawLoops(rng *rand.Rand) (m *exchange.Model, label []int32, gone []bool) {
 			continue
 		}
 		e := m.Offset[c]
-		gone[s] = m.Offset[c+1] == e+1 && m.Target[e] == s && m.Rewards[0].State[s] == 0 && m.Rewards[0].Choice[c] == 0 &&
-			m.Rewards[1].Branch[e] == 0
+		earned := m.Rewards[0].State[s] + m.Rewards[0].Choice[c] + m.Rewards[1].Branch[e] // none is negative
+		gone[s] = m.Offset[c+1] == e+1 && m.Target[e] == s && earned == 0
 	}
 	return m, label, gone
 }

@@ -37,8 +37,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestStormForms: Storm tells more in comments below actions and branches, and may leave out the loop of a state without
-// actions, which it counts as a row all the same: a file in this form is the same model.
+// TestStormForms: Storm tells more in comments below actions and branches, and may leave out the loop of a state
+// without actions, which it counts as a row all the same: a file in this form is the same model.
 func TestStormForms(t *testing.T) {
 	has := exchangetest.All
 	has.Game, has.BranchRewards, has.BranchActions, has.SkewedStart = false, false, false, false
@@ -54,9 +54,12 @@ func TestStormForms(t *testing.T) {
 			if strings.HasPrefix(line, "state ") {
 				s++
 			}
-			if inside := strings.HasPrefix(line, "\t"); inside && m.First[s] == m.First[s+1] {
+			inside := strings.HasPrefix(line, "\t")
+			if inside && m.First[s] == m.First[s+1] {
 				continue
-			} else if text += line; inside && rng.IntN(2) == 0 {
+			}
+			text += line
+			if inside && rng.IntN(2) == 0 {
 				text += "\t//[z=1]\n"
 			}
 		}
