@@ -70,8 +70,8 @@ func (z *LeastTotal) loadPolicy(lo, hi int32) {
 }
 
 // sweepPolicy improves the values of a proper policy in a component, whose rows are loaded, by sweeps in place, two at
-// a time, until they change little or, if the policy will change itself, less, or after few ones. It reports false where
-// they are slow.
+// a time, until they change little or, if the policy will change itself, less, or after few ones. It reports false
+// where they are slow.
 func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32, few bool) bool {
 	const enough, slow = 0.01, 0.7
 	first, last, span := math.Inf(1), math.Inf(1), z.span(lo, hi)
@@ -100,8 +100,8 @@ func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32, few bool) bo
 	return false
 }
 
-// sweepRows sweeps the states lo + [from, to) of a component whose rows of the policy are loaded. It returns the largest
-// change, and whether all changes are little.
+// sweepRows sweeps the states lo + [from, to) of a component whose rows of the policy are loaded. It returns the
+// largest change, and whether all changes are little.
 func (z *LeastTotal) sweepRows(lo, from, to int32) (worst float64, little bool) {
 	v, r, rounding := z.Values, &z.rows, z.roundingShare()
 	little = true

@@ -427,9 +427,9 @@ func (y *visitSweep) sweep(from, to, end int32) (last int32) {
 	return last
 }
 
-// sweepTwice sweeps the states from the given one to front, and then those from back on, to which something may have come
-// back. It returns the last state that there was something for, or −1. What has left counts once, since nobody needs
-// it and the sweeps would write it at the same time.
+// sweepTwice sweeps the states from the given one to front, and then those from back on, to which something may have
+// come back. It returns the last state that there was something for, or −1. What has left counts once, since nobody
+// needs it and the sweeps would write it at the same time.
 func (y *visitSweep) sweepTwice(workers int, front, from, back, span int32) (again int32) {
 	again = -1
 	states := int32(len(y.x))
