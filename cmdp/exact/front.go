@@ -243,7 +243,7 @@ func (f *front) run() (*FrontResult, error) {
 		if len(corners) == 0 || distance <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
 			return f.finish(), nil
 		}
-		weights := f.nextWeights(corners, most)
+		weights := f.nextWeights(corners, max(len(corners), min(most, f.simultaneous.inOnePass())))
 		// What the problem leaves open tells whether it moved corner or points.
 		open := distance * floats.Dot(weights[0], f.scale)
 		before := len(f.gaps)

@@ -39,12 +39,18 @@ func (f *front) solveFirst(p pricer, weights [][]float64) (out []*supportingPoin
 			floats.AddScaled(gradients[j], w, f.opts.Over[k])
 		}
 	}
-	priced, err := f.simultaneous.price(f.ctx, gradients)
+	aims := make([]float64, len(gradients))
+	for j := range aims {
+		aims[j] = f.accuracy(weights[j])
+	}
+	f.configure(p, aims[0])
+	priced, err := f.simultaneous.price(f.ctx, gradients, aims)
+	p.configure(f.opts.Working, 0, false)
 	if err != nil {
 		return nil, err
 	}
 	for j, dir := range gradients {
-		w, err := f.solve(p, dir, f.accuracy(weights[j]), unlimited, priced[j])
+		w, err := f.solve(p, dir, aims[j], unlimited, priced[j])
 		if err != nil {
 			return out, err
 		}
@@ -76,11 +82,7 @@ func (f *front) solve(p pricer, gradient []float64, aim float64, unlimited bool,
 // there is none.
 func (f *front) withoutLimits(p pricer, gradient []float64, aim float64,
 	known *pricedPolicy) (*supportingPoint, error) {
-	enough := 0.0
-	if aim == 0 {
-		enough = 0.01 * f.opts.Error
-	}
-	p.configure(f.opts.Working, enough, true)
+	f.configure(p, aim)
 	defer p.configure(f.opts.Working, 0, false)
 	for found := known; ; found = nil {
 		f.result.Iterations++
@@ -125,6 +127,15 @@ func (f *front) withoutLimits(p pricer, gradient []float64, aim float64,
 			return &Result{Policy: policy}, err
 		})}, nil
 	}
+}
+
+// configure makes a pricer prove its bounds, which need not be exact before ranges are known, see accuracy.
+func (f *front) configure(p pricer, aim float64) {
+	enough := 0.0
+	if aim == 0 {
+		enough = 0.01 * f.opts.Error
+	}
+	p.configure(f.opts.Working, enough, true)
 }
 
 // lazily returns the policy that work makes, when it is asked for.

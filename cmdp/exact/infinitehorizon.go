@@ -149,21 +149,12 @@ func (p *infiniteHorizon) configure(tell markov.Progress, enough float64, provin
 // return may stay for ever where it has no return in these. Where none may there is one for all. Directions that
 // are charged have solvers of their own, that of zeros too.
 func (p *infiniteHorizon) solverFor(ctx context.Context, dir []float64) (z *markov.LeastTotal, err error) {
-	key := make([]byte, len(dir)+1)
-	charged := p.nonnegative(dir)
-	if charged {
-		key[len(dir)] = 1
-	}
-	for i, t := range dir {
-		if t != 0 && (charged || p.neutralEnds != nil) {
-			key[i] = 1
-		}
-	}
-	if z, ok := p.solvers[string(key)]; ok {
+	key := p.solverKey(dir)
+	if z, ok := p.solvers[key]; ok {
 		return z, nil
 	}
 	switch {
-	case charged:
+	case p.nonnegative(dir):
 		z, err = p.nonnegativeSolver(ctx, dir)
 	case p.neutralEnds != nil:
 		z, err = p.collapsedSolver(ctx, dir)
@@ -174,8 +165,23 @@ func (p *infiniteHorizon) solverFor(ctx context.Context, dir []float64) (z *mark
 	if z == nil {
 		z = p.plainSolver()
 	}
-	p.solvers[string(key)] = z
+	p.solvers[key] = z
 	return z, nil
+}
+
+// solverKey is the same for directions that have the same solver.
+func (p *infiniteHorizon) solverKey(dir []float64) string {
+	key := make([]byte, len(dir)+1)
+	charged := p.nonnegative(dir)
+	if charged {
+		key[len(dir)] = 1
+	}
+	for i, t := range dir {
+		if t != 0 && (charged || p.neutralEnds != nil) {
+			key[i] = 1
+		}
+	}
+	return string(key)
 }
 
 // plainSolver returns a solver in which nothing is collapsed.

@@ -5,13 +5,17 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 )
 
-// A simultaneousPricer prices several directions of a total in one pass over the model.
+// A simultaneousPricer prices several directions of a total in one pass over the model, or, where that does not apply,
+// two beside each other, each by a pricer of its own.
 type simultaneousPricer struct {
 	p        *infiniteHorizon
+	pairs    bool                       // whether directions are priced two by two where totals is nil
+	beside   *infiniteHorizon           // the second pricer of pairs, nil before it is needed
 	totals   *markov.SimultaneousTotals // nil where that does not apply, or gave up
 	failed   int                        // how often it gave up
 	policies []*markov.Actions          // of the directions
@@ -21,7 +25,13 @@ type simultaneousPricer struct {
 func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer, error) {
 	out := &simultaneousPricer{p: p}
 	places := p.neutralEnds != nil && p.neutralEnds.Len() > 0
-	if p.gamma < 1 || places || p.usesSweeps || p.removesZeroCost || p.m.States() < threshold.Simultaneous {
+	if p.gamma < 1 || places || p.m.States() < threshold.Simultaneous {
+		return out, nil
+	}
+	const most = 1 << 23 // transitions, since pairs take twice the memory
+	pairs := p.m.Transitions() <= most
+	if p.usesSweeps || p.removesZeroCost {
+		out.pairs = pairs
 		return out, nil
 	}
 	all := make([]float64, p.dim())
@@ -33,6 +43,7 @@ func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer
 		return out, err
 	}
 	out.totals = z.Simultaneous(p.dim())
+	out.pairs = pairs && out.totals == nil
 	if out.totals != nil {
 		out.totals.Solved = out.takeDown
 	}
@@ -51,16 +62,105 @@ func (p *infiniteHorizon) numbersAll(q *markov.Quotient) bool {
 
 // most is how many directions are priced at once.
 func (s *simultaneousPricer) most() int {
+	if s != nil && s.totals == nil && s.pairs {
+		return 2
+	}
+	return s.inOnePass()
+}
+
+// inOnePass is how many directions are priced in the time of one.
+func (s *simultaneousPricer) inOnePass() int {
 	if s == nil || s.totals == nil {
 		return 1
 	}
 	return markov.NumLanes
 }
 
+// twin returns a pricer of the same problem that knows what p knows, and may be used at the same time once it has
+// solvers.
+func (p *infiniteHorizon) twin() *infiniteHorizon {
+	q := *p
+	q.mass, q.lastEvaluated, q.progress = nil, nil, nil
+	q.known = &modelAnalysis{ends: slices.Clone(p.known.ends)}
+	q.chain, q.solvers = new(markov.Chain), make(map[string]*markov.LeastTotal)
+	q.visitor = p.visitor.Twin(q.chain)
+	return &q
+}
+
+// prepareTwin makes sure that a twin has a solver for a direction, of the same quotient.
+func (p *infiniteHorizon) prepareTwin(ctx context.Context, q *infiniteHorizon, dir []float64) error {
+	z, err := p.solverFor(ctx, dir)
+	key := p.solverKey(dir)
+	if err != nil || q.solvers[key] != nil {
+		return err
+	}
+	for _, other := range q.solvers {
+		if other.Quotient == z.Quotient {
+			q.solvers[key] = other
+			return nil
+		}
+	}
+	q.solvers[key] = z.Twin(q.chain)
+	return nil
+}
+
+// shareBy sets how many workers share large components.
+func (p *infiniteHorizon) shareBy(workers int) {
+	p.workers = workers
+	p.visitor.SetWorkers(workers)
+	for _, z := range p.solvers {
+		z.SetWorkers(workers)
+	}
+}
+
+// priceBeside prices two directions at the same time where there are two workers. Each starts from what was known
+// before, and from what its pricer found last, so that answers do not depend on which is done first.
+func (s *simultaneousPricer) priceBeside(ctx context.Context, dirs [][]float64,
+	aims []float64) ([]*pricedPolicy, error) {
+	if s.beside == nil {
+		s.beside = s.p.twin()
+	}
+	p, q := s.p, s.beside
+	for _, dir := range dirs {
+		if err := p.prepareTwin(ctx, q, dir); err != nil {
+			return nil, err
+		}
+	}
+	q.tolerance, q.certifies = p.tolerance, p.certifies
+	q.solved, q.priced = slices.Clone(p.solved), slices.Clone(p.priced)
+	workers := p.workers
+	p.shareBy(1)
+	q.shareBy(1)
+	defer p.shareBy(workers)
+	out := make([]*pricedPolicy, 2)
+	r := parallel.Relay{Workers: workers, Stages: 1, Parts: 2, Do: func(_, k int) {
+		priced, err := []*infiniteHorizon{p, q}[k].price(ctx, dirs[k], aims[k])
+		if err == nil && priced.ray == nil { // else it is priced once more, by itself
+			out[k] = &priced
+		}
+	}}
+	if err := r.Run(ctx); err != nil {
+		return nil, err
+	}
+	known := func(c column) bool { return c.policy == q.priced[len(q.priced)-1].policy }
+	if len(q.priced) > 0 && !slices.ContainsFunc(p.priced, known) {
+		p.keepPriced(q.priced[len(q.priced)-1])
+	}
+	if last := len(q.solved) - 1; last >= 0 && slices.Equal(q.solved[last].dir, dirs[1]) {
+		p.solved.keep(q.solved[last])
+	}
+	return out, ctx.Err()
+}
+
 // price prices directions, as many as most at the most. Those for which it fails are nil.
-func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64) ([]*pricedPolicy, error) {
+func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims []float64) ([]*pricedPolicy, error) {
 	out := make([]*pricedPolicy, len(dirs))
-	if s.most() == 1 {
+	switch {
+	case s.most() == 1:
+		return out, nil
+	case s.totals == nil && len(dirs) == 2 && aims[0] > 0: // one objective alone tells much of the next
+		return s.priceBeside(ctx, dirs, aims)
+	case s.totals == nil:
 		return out, nil
 	}
 	order := make([]int, len(dirs)) // neighbours have much the same policy

@@ -30,7 +30,7 @@ func TestSimultaneousPricer(t *testing.T) {
 			x := rng.Float64()
 			dirs = append(dirs, []float64{x, 1 - x})
 		}
-		found, err := s.price(t.Context(), dirs)
+		found, err := s.price(t.Context(), dirs, make([]float64, len(dirs)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,11 +33,15 @@ func (p *infiniteHorizon) keepSolved(z *markov.LeastTotal, dir []float64, bound 
 
 // keepPolicy notes the policy of a direction.
 func (p *infiniteHorizon) keepPolicy(dir []float64, policy *markov.Actions) {
-	const most = 64
 	if length := floats.Norm(dir, 1); length > 0 {
-		p.priced = append(p.priced[max(0, len(p.priced)-most+1):],
-			column{dir: scaled(1/length, dir), policy: knownPolicy(policy)})
+		p.keepPriced(column{dir: scaled(1/length, dir), policy: knownPolicy(policy)})
 	}
+}
+
+// keepPriced notes a direction with its policy, in the place of the first where there are too many.
+func (p *infiniteHorizon) keepPriced(c column) {
+	const most = 64
+	p.priced = append(p.priced[max(0, len(p.priced)-most+1):], c)
 }
 
 // beginWithNearest makes policy iteration begin with the policy of the nearest direction whose policy is known, which

@@ -265,9 +265,9 @@ type swept struct {
 	policy  int   // how many choices changed
 }
 
-// sweepTwice sweeps the states [from, front) of a component that ends at hi, and then, if some state changed, those from
-// the first that did on, and before it as far as transitions lead back. It returns where the last sweep began, and the
-// first state that it changed, hi for none.
+// sweepTwice sweeps the states [from, front) of a component that ends at hi, and then, if some state changed, those
+// from the first that did on, and before it as far as transitions lead back. It returns where the second sweep began,
+// hi for nowhere, and the first state that the last one changed, hi for none.
 func (z *LeastTotal) sweepTwice(w *rowCache, lo, from, front, hi, reach, jump int32,
 	part float64) (again, changed int32) {
 	var first atomic.Int32

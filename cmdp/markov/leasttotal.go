@@ -137,6 +137,21 @@ func (z *LeastTotal) end(i int) int32 {
 	return z.Quotient.Component[i+1]
 }
 
+// Twin returns a solver of the same quotient that knows what z knows, but works in the memory of chain, so that both
+// may be used at the same time.
+func (z *LeastTotal) Twin(chain *Chain) *LeastTotal {
+	out := *z
+	out.chain, out.rows, out.right, out.previous = chain, policyRows{}, nil, nil
+	out.Values, out.Policy = slices.Clone(z.Values), slices.Clone(z.Policy)
+	out.Reward, out.Weight = slices.Clone(z.Reward), slices.Clone(z.Weight)
+	out.looked, out.cancelling = slices.Clone(z.looked), maps.Clone(z.cancelling)
+	out.spans, out.iterative, out.slow = maps.Clone(z.spans), maps.Clone(z.iterative), maps.Clone(z.slow)
+	return &out
+}
+
+// SetWorkers sets how many goroutines share large components.
+func (z *LeastTotal) SetWorkers(workers int) { z.workers = workers }
+
 // Reset forgets the loops found for other rewards, and sets Tolerance.
 func (z *LeastTotal) Reset(tolerance float64) {
 	z.cancelling = nil

@@ -2,6 +2,7 @@ package markov
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -50,6 +51,21 @@ func NewVisits(q *Quotient, gamma float64, workers int, chain *Chain) *Visits {
 	}
 	return p
 }
+
+// Twin returns visits that know what p knows, but work in the memory of chain, so that both may be used at the same
+// time.
+func (p *Visits) Twin(chain *Chain) *Visits {
+	out := *p
+	out.chain, out.wide, out.slow = chain, maps.Clone(p.wide), maps.Clone(p.slow)
+	out.initialGuess = make(map[int32][]float64)
+	for lo, x := range p.initialGuess {
+		out.initialGuess[lo] = slices.Clone(x)
+	}
+	return &out
+}
+
+// SetWorkers sets how many goroutines share large components.
+func (p *Visits) SetWorkers(workers int) { p.workers = workers }
 
 // choose appends the choices that a policy takes in state n of the quotient.
 func (p *Visits) choose(dst []WeightedChoice, st *Rule, n int32) []WeightedChoice {
