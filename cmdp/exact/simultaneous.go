@@ -184,7 +184,7 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims [
 	}
 	if !ok && len(dirs) > 1 { // one fails, as on an axis, where what matters beside may be had for nothing
 		for k := range dirs {
-			one, err := s.price(ctx, dirs[k:k+1])
+			one, err := s.price(ctx, dirs[k:k+1], aims[k:k+1])
 			if err != nil {
 				return nil, err
 			}
