@@ -138,6 +138,12 @@ func TestClosedSets(t *testing.T) {
 			if len(sets) > 1 {
 				several++
 			}
+			if i := slices.IndexFunc(sets, func(set []int32) bool { return len(set) > 1 }); i >= 0 && len(sets) > 1 {
+				both := slices.Concat(sets[i], sets[(i+1)%len(sets)])
+				if share, err := y.StationaryShares(t.Context(), both); err == nil {
+					t.Fatalf("two closed sets have the shares %v", share)
+				}
+			}
 			met := make([]bool, len(rec))
 			for _, set := range sets {
 				class := make([]int, len(set))

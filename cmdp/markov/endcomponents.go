@@ -32,14 +32,7 @@ func (g *Graph) EndComponents(ctx context.Context) (*EndComponents, error) {
 	if err := f.splitAll(ctx); err != nil {
 		return nil, err
 	}
-	f.found.Inside = f.sub.Allowed
-	for s, in := range f.sub.In {
-		if !in { // its choices were taken away only as far as others needed to know
-			for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
-				f.found.Inside[c] = false
-			}
-		}
-	}
+	f.found.Inside = f.sub.Allowed // states that are in no component have none left
 	return f.found, nil
 }
 

@@ -99,6 +99,50 @@ func TestReachable(t *testing.T) {
 	}
 }
 
+// ruleFor is a rule as a policy of the model of a kernel.
+type ruleFor struct {
+	*Rule
+	k *cmdp.Kernel
+}
+
+func (p ruleFor) Choose(*rand.Rand, int, int) int { panic("not played") }
+
+func (p ruleFor) Distribution(dst []float64, _, s int) {
+	clear(dst)
+	for _, c := range p.Rule.Choose(nil, p.k, int32(s)) {
+		dst[c.Choice-int(p.k.First[s])] = c.Prob
+	}
+}
+
+// TestReachedBy compares what a policy comes to with the transitive closure of its matrix.
+func TestReachedBy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 4))
+	for range 300 {
+		k := drawModel(rng, 2+rng.IntN(6))
+		n := len(k.First) - 1
+		start := []cmdp.StartState{{State: rng.IntN(n), Probability: 1}}
+		if other := rng.IntN(n); other != start[0].State {
+			start = []cmdp.StartState{{State: start[0].State, Probability: 0.5}, {State: other, Probability: 0.5}}
+		}
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: start, Kernels: []cmdp.Kernel{*k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := drawRule(rng, k)
+		p, _ := transition(k, st)
+		r := closure(p)
+		for s, met := range ReachedBy(m, ruleFor{st, k}) {
+			want := false
+			for _, from := range start {
+				want = want || r[from.State][s]
+			}
+			if met != want {
+				t.Fatalf("from %v a policy comes to state %d: %v", start, s, met)
+			}
+		}
+	}
+}
+
 // TestAlmostSurely compares with all deterministic policies: one of them surely comes to a goal if all states
 // that it may come to, before it does, lead there.
 func TestAlmostSurely(t *testing.T) {

@@ -171,7 +171,7 @@ func checkTotal(t *testing.T, k *cmdp.Kernel, workers int) (finite, unbounded bo
 		return false, true
 	}
 	for s, i := range z.Quotient.Number {
-		if x := z.Values[i]; !near(x, want[s], 1e-6) {
+		if x := z.Values[i]; !near(x, want[s], 1e-6) || x < z.LowerBound {
 			t.Fatalf("state %d: value %.15g: want %.15g", s, x, want[s])
 		}
 		for c := k.First[s]; c < k.First[s+1]; c++ {
@@ -219,6 +219,48 @@ func TestLeastTotal(t *testing.T) {
 	}
 }
 
+// TestImproper: where choices are left out, states that cannot leave their component are named, and no others.
+func TestImproper(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 5))
+	some := 0
+	for range 2000 {
+		k := drawModel(rng, 2+rng.IntN(5))
+		g := &Graph{Kernel: k, Allowed: make([]bool, k.Choices())}
+		for c := range g.Allowed {
+			g.Allowed[c] = rng.IntN(3) > 0
+		}
+		q := g.Number(partsOf(&Graph{Kernel: k}), nil)
+		q.Fill(g, q.Origin, nil)
+		z := NewLeastTotal(q, 1, 1, new(Chain))
+		floats.AddConst(1, z.Reward)
+		endless, err := z.Solve(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []int32
+		r := g.reach(all)
+		for i := 0; i < len(q.Component)-1 && want == nil; i++ {
+			for n := q.Component[i]; n < q.Component[i+1]; n++ {
+				leaves := false
+				for to, leads := range r[q.Origin[n]] {
+					in := q.Number[to] >= q.Component[i] && q.Number[to] < q.Component[i+1]
+					leaves = leaves || leads && !in
+				}
+				if !leaves {
+					want = append(want, n)
+				}
+			}
+		}
+		if !slices.Equal(endless, want) {
+			t.Fatalf("states %v cannot rest: want %v", endless, want)
+		}
+		some += min(1, max(0, len(want)-1))
+	}
+	if some < 30 {
+		t.Errorf("several states cannot rest in %d models: the test says little", some)
+	}
+}
+
 // TestLoops wants loops to be what they are said to be: a state is left as often as it is come to, and going round does
 // not pay. Every choice that stays in a state to which no way leads back is one.
 func TestLoops(t *testing.T) {
@@ -241,7 +283,10 @@ func TestLoops(t *testing.T) {
 			continue
 		}
 		found := make(map[int32]bool)
-		for _, l := range z.Loops {
+		for n, l := range z.Loops {
+			if slices.ContainsFunc(z.Loops[:n], func(o Loop) bool { return slices.Equal(o.Choices, l.Choices) }) {
+				t.Fatalf("loops %+v: want each once", z.Loops)
+			}
 			gain, flow := 0.0, make([]float64, q.Rest+1)
 			for j, c := range l.Choices {
 				gain += l.Share[j] * z.Reward[index[c]]

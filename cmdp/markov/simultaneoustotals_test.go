@@ -69,6 +69,7 @@ func TestSimultaneousTotals(t *testing.T) {
 			}
 			checkProved(t, z, solved%NumLanes)
 			raised += checkRaised(t, rng, z)
+			checkUnproved(t, z)
 		}
 	}
 	if solved < 200 || gaveUp == 0 || raised < 100 {
@@ -168,6 +169,30 @@ func checkProved(t *testing.T, z *SimultaneousTotals, l int) {
 				t.Fatalf("the value of state %d in direction %d is %v above what choice %d gives", n, l, short, i)
 			}
 		}
+	}
+}
+
+// checkUnproved solves once more without an allowance for rounding, and wants the directions to be named in which some
+// value of a component is not proved then.
+func checkUnproved(t *testing.T, z *SimultaneousTotals) {
+	t.Helper()
+	allow := func(rounding float64) { z.rounding, z.rows.rounding = rounding, rounding }
+	defer allow(z.rounding)
+	allow(0)
+	if ok, err := z.Solve(t.Context()); err != nil || !ok {
+		return
+	}
+	want := [NumLanes]bool{}
+	for i, hi := range z.Quotient.Component[1:] {
+		if lo := z.Quotient.Component[i]; hi > lo+1 {
+			_, above := z.improve(lo, hi)
+			for l, x := range above {
+				want[l] = want[l] || x
+			}
+		}
+	}
+	if z.Above != want {
+		t.Fatalf("directions %t are not proved: want %t", z.Above, want)
 	}
 }
 

@@ -260,6 +260,43 @@ func TestVisits(t *testing.T) {
 	}
 }
 
+// TestVisitsNear: where visits of the first states of a component are asked for, those of the others are told, or are
+// none.
+func TestVisitsNear(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	rng := rand.New(rand.NewPCG(27, 6))
+	near, beyond := 0, 0
+	for range 2000 {
+		k := drawModel(rng, 3+rng.IntN(6))
+		v, q := visitsOf(k, 1)
+		if q.Rest == 0 {
+			continue
+		}
+		i := rng.IntN(len(q.Component) - 1)
+		lo, hi := q.Component[i], q.Component[i+1]
+		if int(hi-lo) <= threshold.Swept {
+			continue
+		}
+		at := rng.Int32N(hi - lo)
+		v.Near = map[int32]int32{lo: at + 1 + rng.Int32N(hi-lo-at)}
+		mass := make([]float64, q.Rest+1)
+		mass[lo+at] = 1
+		if _, err := v.Solve(t.Context(), drawRule(rng, k), mass, 0.1); err != nil {
+			t.Fatal(err)
+		}
+		if v.Beyond {
+			beyond++
+			continue
+		}
+		if near++; !allZero(mass[lo+v.Near[lo] : hi]) {
+			t.Fatalf("visits %v beyond the first %d states of %d are not told", mass[lo:hi], v.Near[lo], hi-lo)
+		}
+	}
+	if near < 50 || beyond < 50 {
+		t.Errorf("%d near and %d beyond: want many of both", near, beyond)
+	}
+}
+
 // Visits that are rare count, as what they return may be large: each step ahead has a probability of 1e-9, else the
 // process goes back to the first state or ends.
 func TestRareVisits(t *testing.T) {
