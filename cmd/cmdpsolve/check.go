@@ -63,7 +63,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	p, err = p.varied(ctx, &c.what)
+	p, err = p.varied(ctx, &c.what, 0)
 	if err != nil {
 		return err
 	}

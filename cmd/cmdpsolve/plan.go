@@ -17,6 +17,7 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/robust"
 	"cmdpsolve/internal/available"
 
@@ -254,6 +255,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	controller := slices.Contains([]string{".c", ".go"}, filepath.Ext(c.policy)) // with the rows of all steps as tables
 	c.stored = c.secondOpinion || c.deterministic || c.credible.log != "" || controller
 	c.fleets = true
+	c.searching = c.budget / 4
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
@@ -277,7 +279,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if note := newMissingRows(p).note(); note != nil {
 		c.say("%s", strings.Join(note, " "))
 	}
-	p, err = p.varied(ctx, &c.what)
+	p, err = p.varied(ctx, &c.what, c.searching)
 	if err != nil {
 		return err
 	}
@@ -321,6 +323,15 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	return c.planBest(ctx, p)
 }
 
+// solving is the time that is left for one plan, 0 for any: the search for thresholds of the worst episodes takes a
+// quarter, and as much again for a problem that is changed.
+func (c *planCommand) solving(p *loaded) time.Duration {
+	if len(p.Of(query.WorstEpisodes)) > 0 {
+		return c.budget - 2*c.searching
+	}
+	return c.budget
+}
+
 // planBest plans for one player who knows the model and may draw.
 func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	opinion, err := c.askGLPK(ctx, p)
@@ -328,7 +339,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		return err
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.NoNearest, opts.Budget = p.Horizon() == 0, c.budget
+	opts.NoNearest, opts.Budget = p.Horizon() == 0, c.solving(p)
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport
@@ -354,7 +365,7 @@ func (c *planCommand) conflict(ctx context.Context, p *loaded, opts exact.Option
 	if c.budget == 0 {
 		return findConflict(ctx, p, opts)
 	}
-	within, cancel := context.WithDeadline(ctx, begin.Add(c.budget))
+	within, cancel := context.WithDeadline(ctx, begin.Add(c.solving(p)))
 	defer cancel()
 	clash, err := findConflict(within, p, opts)
 	if within.Err() != nil && ctx.Err() == nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
@@ -116,23 +117,37 @@ func (q *Query) EachThreshold(ctx context.Context, visit func(*Query) error) err
 // Best returns the query with the thresholds of the worst episodes that have the best optimum. If no thresholds
 // allow a policy, it takes those that miss the limits least. They are tried one after the other, each with a plan of
 // its own, but for those at which others prove that there is nothing better: limits on the mean of the worst episodes
-// do not make a convex problem. A query without such limits is returned as it is, and so is one in which a total that
-// matters is infinite at all thresholds.
-func (q *Query) Best(ctx context.Context) (*Query, error) {
-	if len(q.Of(WorstEpisodes)) == 0 {
+// do not make a convex problem. A query without such limits is returned as it is. One in which a total that matters has
+// no end is returned with thresholds at which planning says so.
+func (q *Query) Best(ctx context.Context) (*Query, error) { return q.BestWithin(ctx, 0) }
+
+// BestWithin is [Query.Best] for some time, 0 for any. Where others may be better that were not tried by then,
+// answers of [Query.Solve] are Stopped.
+func (q *Query) BestWithin(ctx context.Context, budget time.Duration) (*Query, error) {
+	if len(q.Of(WorstEpisodes)) == 0 || q.elsewhere != nil {
 		return q, nil
 	}
 	all := newBounds()
+	begin := time.Now()
+	if budget > 0 {
+		all.end = begin.Add(budget)
+	}
+	var last *Query
 	best, _, err := q.bestOf(func(thresholds []float64) (*Query, *exact.Result, error) {
 		of, err := q.At(ctx, thresholds)
 		if err != nil {
 			return nil, nil, err
 		}
-		r, err := exact.Solve(ctx, of.Model, of.Task, exact.Options{})
+		last = of
+		var opts exact.Options
+		if budget > 0 {
+			opts.Budget = max(1, budget-time.Since(begin))
+		}
+		r, err := exact.Solve(ctx, of.Model, of.Task, opts)
 		return of, r, err
 	}, all)
 	if errors.Is(err, exact.ErrNoTotal) {
-		return q, nil // whoever plans says so
+		return last, nil // whoever plans says so; at the bounds themselves too much may be asked, and have an answer
 	}
 	if err != nil {
 		return nil, err
@@ -194,8 +209,11 @@ func (s *bestSearch) improve(thresholds []float64) error {
 		if s.aimless && keepsLimits(s.found) {
 			return nil
 		}
-		if cost, missed := s.bounds(thresholds); !improves(s.found, cost, missed) {
+		cost, missed := s.bounds(thresholds)
+		worse := !improves(s.found, cost, missed)
+		if worse || s.all.over() {
 			s.all.pass(cost, missed)
+			s.all.untried = s.all.untried || !worse && missed == 0
 			return nil
 		}
 	}
@@ -213,7 +231,8 @@ func (s *bestSearch) ties(r *exact.Result) bool {
 
 // precede takes the thresholds in place of later ones if they are as good.
 func (s *bestSearch) precede(thresholds []float64) error {
-	s.settled = s.settled || s.found.Status != exact.Optimal || slices.Equal(thresholds, s.at)
+	s.settled = s.settled || s.found.Status != exact.Optimal || s.all.over() ||
+		slices.Equal(thresholds, s.at)
 	if s.settled || s.tried[fmt.Sprint(thresholds)] {
 		return nil
 	}
@@ -253,9 +272,16 @@ func endless(err error) bool {
 }
 
 // bounds are lower bounds of the cost at all thresholds, and at those where nothing is decided.
-type bounds struct{ all, open float64 }
+type bounds struct {
+	all, open float64
+	end       time.Time // of the search, 0 for none
+	untried   bool      // some were not tried by then that may be better
+}
 
-func newBounds() *bounds { return &bounds{math.Inf(1), math.Inf(1)} }
+func newBounds() *bounds { return &bounds{all: math.Inf(1), open: math.Inf(1)} }
+
+// over reports whether the time of the search is.
+func (b *bounds) over() bool { return !b.end.IsZero() && time.Now().After(b.end) }
 
 func (b *bounds) note(r *exact.Result) {
 	b.all = min(b.all, r.Bound)
@@ -274,6 +300,9 @@ func (b *bounds) pass(cost, missed float64) {
 // widen returns an answer with a bound for all thresholds. An optimum is undecided where one that was left open may
 // have a better one.
 func (b *bounds) widen(r *exact.Result) *exact.Result {
+	if b != nil && b.untried && r.Status != exact.Unbounded {
+		return b.stopped(r)
+	}
 	if b == nil || !keepsLimits(r) || r.Status == exact.Unbounded || b.all >= r.Bound {
 		return r
 	}
@@ -283,6 +312,18 @@ func (b *bounds) widen(r *exact.Result) *exact.Result {
 	}
 	whole.Bound = b.all
 	whole.Gap = r.Objective - b.all
+	return &whole
+}
+
+// stopped returns an answer for all thresholds where some were not tried in time.
+func (b *bounds) stopped(r *exact.Result) *exact.Result {
+	whole := *r
+	whole.Status, whole.Bound = exact.Stopped, min(b.all, r.Bound)
+	whole.Gap = r.Objective - whole.Bound
+	if !keepsLimits(r) { // others may do
+		whole.Certificate, whole.Policy, whole.Mixture = nil, nil, nil
+		whole.Objective, whole.Gap = math.NaN(), math.Inf(1)
+	}
 	return &whole
 }
 

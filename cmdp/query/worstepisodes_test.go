@@ -260,6 +260,18 @@ transitions:
 			t.Errorf("%s: %v, cost %g, violation %g at %d of %d thresholds: want %g, %g at few", name, r.Status,
 				r.Objective, r.Violation, tried, n, cost, violation)
 		}
+		early, err := q.BestWithin(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err = early.Solve(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped := r.Status == exact.Stopped && r.Bound <= cost && (r.HasPolicy() || math.IsInf(r.Gap, 1))
+		if !stopped || r.HasPolicy() && r.Objective < cost-1e-7 || r.Certificate != nil {
+			t.Errorf("%s, stopped at once: %v, cost %g, at least %g, want %g", name, r.Status, r.Objective, r.Bound, cost)
+		}
 	}
 }
 
