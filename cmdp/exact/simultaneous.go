@@ -19,6 +19,10 @@ type simultaneousPricer struct {
 	totals   *markov.SimultaneousTotals // nil where that does not apply, or gave up
 	failed   int                        // how often it gave up
 	policies []*markov.Actions          // of the directions
+	starts   []int                      // places of start states in the model's list, as they are solved
+	waiting  []int                      // those of them that are not solved yet
+	values   []markov.Lanes             // of the start states
+	returns  []markov.Lanes             // of the policies from these, all of a state side by side
 }
 
 // simultaneous returns the pricer of several directions at once, for totals without places where a policy may stay.
@@ -46,8 +50,19 @@ func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer
 	out.pairs = pairs && out.totals == nil
 	if out.totals != nil {
 		out.totals.Solved = out.takeDown
+		starts := p.m.StartStates()
+		out.values, out.returns = make([]markov.Lanes, len(starts)), make([]markov.Lanes, len(starts)*p.dim())
+		for i := range starts {
+			out.starts = append(out.starts, i)
+		}
+		slices.SortFunc(out.starts, func(a, b int) int { return int(out.number(a) - out.number(b)) })
 	}
 	return out, nil
+}
+
+// number is that of a start state in the quotient.
+func (s *simultaneousPricer) number(i int) int32 {
+	return s.totals.Quotient.Number[s.p.m.StartStates()[i].State]
 }
 
 // numbersAll reports whether a quotient numbers each state in which there is something to choose.
@@ -173,7 +188,7 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims [
 		s.totals.Directions[i] = markov.Lanes{A: lane(0)[i], B: lane(1)[i], C: lane(2)[i], D: lane(3)[i]}
 	}
 	s.totals.Progress = s.p.progress
-	s.policies = make([]*markov.Actions, len(dirs))
+	s.policies, s.waiting = make([]*markov.Actions, len(dirs)), s.starts
 	for l := range s.policies {
 		a := markov.NewPackedActions(s.p.m.States(), s.p.mostActions)
 		s.policies[l] = &a
@@ -202,44 +217,47 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims [
 	}
 	for l, k := range order {
 		if !s.totals.Above[l] {
-			value, margin := s.startMean(func(n int32) float64 { return s.totals.Values[n].Array()[l] })
-			out[k] = &pricedPolicy{returns: s.returns(l), value: value, margin: margin, certified: true,
+			value, margin := s.startMean(s.values, 1, l)
+			returns := make([]float64, s.p.dim())
+			for i := range returns {
+				returns[i], _ = s.startMean(s.returns[i:], len(returns), l)
+			}
+			out[k] = &pricedPolicy{returns: returns, value: value, margin: margin, certified: true,
 				policy: knownPolicy(s.policies[l])}
 		}
 	}
 	return out, nil
 }
 
-// returns are those of the policy of a direction, at the start.
-func (s *simultaneousPricer) returns(l int) []float64 {
-	out := make([]float64, s.p.dim())
-	for i := range out {
-		out[i], _ = s.startMean(func(n int32) float64 { return s.totals.Returns[int(n)*len(out)+i].Array()[l] })
-	}
-	return out
-}
-
-// startMean is the function startMean for numbers of the states of the quotient.
-func (s *simultaneousPricer) startMean(of func(n int32) float64) (mean, margin float64) {
+// startMean is the function startMean for numbers of the start states in direction l, each so many places after the one
+// before.
+func (s *simultaneousPricer) startMean(of []markov.Lanes, apart, l int) (mean, margin float64) {
 	starts := s.p.m.StartStates()
 	start, v := make([]cmdp.StartState, len(starts)), make([]float64, len(starts))
 	for i, st := range starts {
 		start[i] = cmdp.StartState{State: i, Probability: st.Probability}
-		v[i] = of(s.totals.Quotient.Number[st.State])
+		v[i] = of[i*apart].Array()[l]
 	}
 	return meanOver(start, v)
 }
 
-// takeDown takes down the policies in the states [lo, hi), where there is something to choose.
+// takeDown takes down the policies in the states [lo, hi), where there is something to choose, and what was found of
+// start states.
 func (s *simultaneousPricer) takeDown(lo, hi int32) {
-	p, q := s.p, s.totals.Quotient
+	p, q, d := s.p, s.totals.Quotient, s.p.dim()
+	for len(s.waiting) > 0 && s.number(s.waiting[0]) < hi {
+		i, at := s.waiting[0], int(s.totals.Slot(s.number(s.waiting[0])))
+		s.values[i] = s.totals.Values[at]
+		copy(s.returns[i*d:], s.totals.Returns[at*d:][:d])
+		s.waiting = s.waiting[1:]
+	}
 	for n := lo; n < hi; n++ {
 		first, end := p.k.First[q.Origin[n]], p.k.First[q.Origin[n]+1]
 		if end == first+1 {
 			continue
 		}
 		for l, a := range s.policies {
-			a.Set(int(q.Origin[n]), int(q.Choice[s.totals.Policy[n][l]]-first))
+			a.Set(int(q.Origin[n]), int(q.Choice[s.totals.Policy[s.totals.Slot(n)][l]]-first))
 		}
 	}
 }

@@ -5,18 +5,44 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
 
+// severalStarts draws a model without cycles in which episodes start in several states.
+func severalStarts(t *testing.T, rng *rand.Rand) *cmdp.Model {
+	t.Helper()
+	const states = 40
+	k := cmdp.NewKernel()
+	for s := range int32(states) {
+		for range 1 + rng.IntN(3) {
+			k.Append([]int32{min(states, s+1), min(states, s+1+rng.Int32N(5))}, []float64{0.5, 0.5},
+				[]float64{rng.Float64(), rng.Float64()})
+		}
+		k.EndState()
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Dim: 2, Discount: 1, Kernels: []cmdp.Kernel{k}, Start: []cmdp.StartState{
+		{State: 5, Probability: 0.25}, {State: states, Probability: 0.125}, {State: 0, Probability: 0.5},
+		{State: 33, Probability: 0.125}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // TestSimultaneousPricer compares directions that are priced at once with each priced by itself.
 func TestSimultaneousPricer(t *testing.T) {
-	defer func(n int) { threshold.Simultaneous = n }(threshold.Simultaneous)
-	threshold.Simultaneous = 1
+	defer func(n, m int) { threshold.Simultaneous, threshold.Block = n, m }(threshold.Simultaneous, threshold.Block)
+	threshold.Simultaneous, threshold.Block = 1, 1
 	rng := rand.New(rand.NewPCG(26, 52))
-	for range 8 {
+	for trial := range 12 {
 		m := grid{width: 3, height: 3 + rng.IntN(2), ahead: 0.8, slips: true, sure: 0.6}.model(t, rng)
+		if trial%3 == 0 {
+			m = severalStarts(t, rng)
+		}
 		p, err := newInfiniteHorizon(t.Context(), m, 2, allRelevant(2), nil)
 		if err != nil {
 			t.Fatal(err)

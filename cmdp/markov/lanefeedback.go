@@ -64,7 +64,7 @@ func (f *laneFeedback) load(z *SimultaneousTotals, lo, hi int32) bool {
 				case n < lo || n >= hi:
 					own[k] = own[k].AddScaled(1, p)
 					for j := range z.Directions {
-						own[k+2+j].addProduct(&p, &z.Returns[int(n)*len(z.Directions)+j])
+						own[k+2+j].addProduct(&p, &z.Returns[int(z.Slot(n))*len(z.Directions)+j])
 					}
 				case z.head[n] > 0:
 					own[z.head[n]-1] = own[z.head[n]-1].AddScaled(1, p)
@@ -75,7 +75,7 @@ func (f *laneFeedback) load(z *SimultaneousTotals, lo, hi int32) bool {
 				}
 			}
 			x, size, out := z.backup(s, i, lo, hi, noLanes)
-			x, given := x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[s].Magnitudes())), Lanes{}
+			x, given := x.AddScaled(-z.rounding, size.AddScaled(out, z.Values[z.Slot(s)].Magnitudes())), Lanes{}
 			given.set(z.taken(s, i), x)
 			own[k+1] = own[k+1].AddScaled(1, given)
 			left = left.AddScaled(out, in)
@@ -92,7 +92,7 @@ func (f *laneFeedback) load(z *SimultaneousTotals, lo, hi int32) bool {
 
 // solve finds values and returns of the heads, and calls set with the values of each state, beside which its returns
 // stand. It reports false where a policy does not leave the component.
-func (f *laneFeedback) solve(set func(s int, x []Lanes)) bool {
+func (f *laneFeedback) solve(set func(s int32, x []Lanes)) bool {
 	k := f.heads
 	count := f.width - k - 1
 	for i, s := range f.at[:k] {
@@ -105,8 +105,8 @@ func (f *laneFeedback) solve(set func(s int, x []Lanes)) bool {
 		return false
 	}
 	f.substitute(count)
-	for s := range f.states {
-		own := f.of(int32(s))
+	for s := range int32(f.states) {
+		own := f.of(s)
 		x := own[k+1:]
 		for i := range k {
 			if own[i] != noLanes {

@@ -72,6 +72,8 @@ type laneRows struct {
 	returns       *float64
 	rounding      float64
 	head          *uint8 // nil where each component has one state
+	mask          int32  // see SimultaneousTotals.Slot
+	rest, slot    int32  // the number of what rests, and where it stands
 }
 
 // set makes the rows those of a simultaneous program.
@@ -79,7 +81,7 @@ func (r *laneRows) set(z *SimultaneousTotals) {
 	q, k := z.Quotient, z.Quotient.Kernel
 	*r = laneRows{directions: &z.Directions[0], dim: len(z.Directions), values: &z.Values[0], all: &z.Returns[0],
 		policy: &z.Policy[0], first: &q.First[0], choice: &q.Choice[0], to: &q.To[0], offset: &k.Offset[0],
-		prob: &k.Prob[0], returns: &k.Returns[0], rounding: z.rounding}
+		prob: &k.Prob[0], returns: &k.Returns[0], rounding: z.rounding, mask: z.mask, rest: q.Rest, slot: z.rest}
 	if z.head != nil {
 		r.head = &z.head[0]
 	}

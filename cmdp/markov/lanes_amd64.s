@@ -17,6 +17,13 @@ GLOBL magnitude<>(SB), RODATA|NOPTR, $8
 // choices, DI and SI successors of the choice and their probabilities, R11 how many there are, R9 the returns; Y0 a sum,
 // Y1 the sum of the magnitudes, X2 how likely the state is left, Y7 all bits but the sign, Y12 zeros, Y14 the rounding.
 
+// SLOT sets a register to where the state of another one stands.
+#define SLOT(s, at) \
+	MOVL    s, at;                       \
+	ANDL    laneRows_mask(R8), at;       \
+	CMPL    s, laneRows_rest(R8);        \
+	CMOVLEQ laneRows_slot(R8), at
+
 // START sets the registers of a function on rows.
 #define START \
 	VBROADCASTSD magnitude<>(SB), Y7; \
@@ -85,7 +92,8 @@ state:
 	CMPQ         R13, R14
 	JGE          end
 	VBROADCASTSD infinity<>(SB), Y10
-	MOVQ         R10, AX
+	MOVL         R10, AX
+	ANDL         laneRows_mask(R8), AX
 	SHLQ         $4, AX
 	ADDQ         laneRows_policy(R8), AX
 	VMOVUPS      (AX), X11
@@ -103,8 +111,9 @@ successor:
 	JEQ          same
 	VBROADCASTSD (SI)(CX*8), Y5
 	VADDSD       X5, X2, X2
-	SHLQ         $5, AX
-	VMULPD       (DX)(AX*1), Y5, Y4
+	SLOT(AX, BX)
+	SHLQ         $5, BX
+	VMULPD       (DX)(BX*1), Y5, Y4
 	VADDPD       Y4, Y0, Y0
 	VANDPD       Y7, Y4, Y4
 	VADDPD       Y4, Y1, Y1
@@ -141,7 +150,8 @@ better:
 	MOVQ         laneRows_all(R8), DX
 	MOVQ         R15, R12
 	SHLQ         $5, R12                   // bytes of a state
-	MOVQ         R10, BX
+	MOVL         R10, BX
+	ANDL         laneRows_mask(R8), BX
 	IMULQ        R12, BX
 	ADDQ         DX, BX
 
@@ -153,9 +163,10 @@ follow:
 	MOVLQSX      (DI)(CX*4), AX
 	CMPQ         AX, R10
 	JEQ          itself
-	IMULQ        R12, AX
+	SLOT(AX, R14)
+	IMULQ        R12, R14
 	VBROADCASTSD (SI)(CX*8), Y5
-	VMULPD       (DX)(AX*1), Y5, Y4
+	VMULPD       (DX)(R14*1), Y5, Y4
 	VADDPD       Y4, Y0, Y0
 
 itself:
@@ -175,6 +186,8 @@ keep:
 	ADDQ      $32, DX
 	DECQ      R15
 	JNZ       returns
+	MOVQ      laneRows_first(R8), AX
+	MOVLQSX   4(AX)(R10*4), R14
 
 next:
 	INCQ         R13
@@ -185,14 +198,15 @@ next:
 	VMOVMSKPD    Y4, AX
 	CMPL         AX, $15
 	JNE          end
-	MOVQ         R10, AX
+	MOVL         R10, AX
+	ANDL         laneRows_mask(R8), AX
+	MOVQ         AX, BX
 	SHLQ         $5, AX
 	ADDQ         laneRows_values(R8), AX
 	VMOVUPD      Y10, (AX)
-	MOVQ         R10, AX
-	SHLQ         $4, AX
-	ADDQ         laneRows_policy(R8), AX
-	VMOVUPS      X11, (AX)
+	SHLQ         $4, BX
+	ADDQ         laneRows_policy(R8), BX
+	VMOVUPS      X11, (BX)
 	INCQ         R10
 	JMP          state
 
@@ -225,7 +239,8 @@ clear:
 	CMPQ    DX, R15
 	JNE     clear
 	VXORPD  Y9, Y9, Y9
-	MOVQ    R10, AX
+	MOVL    R10, AX
+	ANDL    laneRows_mask(R8), AX
 	SHLQ    $4, AX
 	ADDQ    laneRows_policy(R8), AX
 	VMOVUPS (AX), X11
@@ -268,7 +283,8 @@ successor:
 	CMPQ         AX, R10
 	JEQ          successor
 	VADDSD       X5, X2, X2
-	MOVQ         AX, BX
+	SLOT(AX, R9)
+	MOVQ         R9, BX
 	SHLQ         $5, BX
 	ADDQ         laneRows_values(R8), BX
 	VMULPD       (BX), Y5, Y4
@@ -283,6 +299,7 @@ successor:
 	JCS          inside
 	VADDPD       Y4, Y0, Y0
 	MOVQ         laneRows_dim(R8), BX
+	MOVQ         R9, AX
 	IMULQ        BX, AX
 	SHLQ         $5, AX
 	ADDQ         laneRows_all(R8), AX
@@ -330,7 +347,8 @@ column:
 	JMP     successor
 
 charge: // sum − rounding·(size+out·|value|)
-	MOVQ        R10, AX
+	MOVL        R10, AX
+	ANDL        laneRows_mask(R8), AX
 	SHLQ        $5, AX
 	ADDQ        laneRows_values(R8), AX
 	VANDPD      (AX), Y7, Y4
@@ -398,7 +416,8 @@ state:
 	CMPL    R10, hi+12(FP)
 	JGE     end
 	CHOICES
-	MOVQ    R10, AX
+	MOVL    R10, AX
+	ANDL    laneRows_mask(R8), AX
 	SHLQ    $5, AX
 	ADDQ    laneRows_values(R8), AX
 	VMOVUPD (AX), Y3
@@ -419,8 +438,9 @@ successor:
 	CMPQ         AX, R10
 	JEQ          successor
 	VADDSD       X5, X2, X2
-	SHLQ         $5, AX
-	VMOVUPD      (DX)(AX*1), Y4
+	SLOT(AX, BX)
+	SHLQ         $5, BX
+	VMOVUPD      (DX)(BX*1), Y4
 	VSUBPD       Y3, Y4, Y4
 	VMULPD       Y5, Y4, Y4
 	VADDPD       Y4, Y0, Y0

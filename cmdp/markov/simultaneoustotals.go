@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"cmdpsolve/internal/threshold"
 )
 
 // SimultaneousTotals finds the policies of least expected totals in several directions in one pass over the rows of a
@@ -22,11 +24,13 @@ type SimultaneousTotals struct {
 	// Solved, if not nil, is called with states [lo, hi) that are solved, while a cache holds them.
 	Solved func(lo, hi int32)
 
-	// What Solve finds, of each state and, as 0, at rest:
+	// What Solve finds, of the states that were solved last, those of Solved among them, see Slot:
 	Values  []Lanes           // at most their backups
 	Returns []Lanes           // all returns of the policies, those of a state side by side
 	Policy  [][NumLanes]int32 // the index of a choice in Quotient.Choice
 	Above   [NumLanes]bool    // in these directions some value may be above a backup all the same
+
+	mask, rest int32 // see Slot; −1 if nothing is given up
 
 	rows     laneRows
 	head     []uint8 // of each state, its number among the heads of its component, from 1, and 0 for others
@@ -49,11 +53,50 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 	}
 	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim), head: head,
 		proper: slices.Clone(z.Policy), rounding: z.roundingShare() + 4*float64(dim)*unit}
-	out.Values = make([]Lanes, q.Rest+1)
-	out.Returns = make([]Lanes, int(q.Rest+1)*dim)
-	out.Policy = make([][NumLanes]int32, q.Rest)
+	out.mask, out.rest = q.window(threshold.Block)
+	out.Values = make([]Lanes, out.rest+1)
+	out.Returns = make([]Lanes, int(out.rest+1)*dim)
+	out.Policy = make([][NumLanes]int32, out.rest)
 	out.rows.set(out)
 	return out
+}
+
+// Slot returns where a state, or what rests, stands in Values, Returns and Policy. What is found of a state gives way
+// to what is found of others as soon as no transition leads there any more, so that a cache may hold all of it.
+func (z *SimultaneousTotals) Slot(n int32) int32 {
+	if n == z.Quotient.Rest {
+		return z.rest
+	}
+	return n & z.mask
+}
+
+// window returns how many of the last states are to be known, and a mask of the numbers below, so that while a
+// component is solved all are known that it leads to, and as many as block and a component later. The mask is −1 where
+// that is all states.
+func (q *Quotient) window(block int) (mask, states int32) {
+	back, component := int32(0), int32(0)
+	for i, hi := range q.Component[1:] {
+		lo := q.Component[i]
+		component = max(component, hi-lo)
+		for s := lo; s < hi; s++ {
+			for _, c := range q.Choice[q.First[s]:q.First[s+1]] {
+				to, _ := q.row(c)
+				for _, n := range to {
+					if n < s {
+						back = max(back, s-n)
+					}
+				}
+			}
+		}
+	}
+	states = 1
+	for int(states) < int(back)+int(component)+block {
+		if states >= q.Rest/2 {
+			return -1, q.Rest
+		}
+		states *= 2
+	}
+	return states - 1, states
 }
 
 // heads numbers the states to which some choice of their component leads back: each other state leads to those and to
@@ -94,8 +137,7 @@ func (q *Quotient) heads() (head []uint8, ok bool) {
 
 // Solve finds values, policies and returns for the directions. It reports false where it gives up.
 func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
-	const most = 1024 // states at a time, or one component
-	q := z.Quotient
+	q, most := z.Quotient, int32(threshold.Block) // states at a time, or one component
 	z.Above = [NumLanes]bool{}
 	for i := 0; i < len(q.Component)-1; {
 		if ctx.Err() != nil {
@@ -143,7 +185,7 @@ func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base Lanes) (sum, size L
 		}
 		p := prob[j]
 		out += p
-		x := Lanes{}.AddScaled(p, z.Values[n].Minus(base))
+		x := Lanes{}.AddScaled(p, z.Values[z.Slot(n)].Minus(base))
 		size = size.AddScaled(1, x.Magnitudes())
 		if n < lo || n >= hi {
 			sum = sum.AddScaled(1, x)
@@ -175,7 +217,8 @@ func (z *SimultaneousTotals) solveStates(lo, hi int32, follow int) bool {
 // others keep theirs. It reports false where the best choice may be to stay for ever.
 func (z *SimultaneousTotals) solveState(s int32, follow int) bool {
 	q, inf := z.Quotient, math.Inf(1)
-	best := &z.Values[s]
+	at := z.Slot(s)
+	best := &z.Values[at]
 	*best = Lanes{inf, inf, inf, inf}
 	for i := q.First[s]; i < q.First[s+1]; i++ {
 		x, size, out := z.backup(s, i, s, s+1, noLanes)
@@ -192,12 +235,12 @@ func (z *SimultaneousTotals) solveState(s int32, follow int) bool {
 		old := best.Array()
 		for l, y := range x.Array() {
 			if y < old[l] {
-				better[l], z.Policy[s][l] = true, i
+				better[l], z.Policy[at][l] = true, i
 			}
 		}
 		best.set(better, x)
 		for k := range follow {
-			z.Returns[int(s)*follow+k].set(better, z.returnsOf(s, i, s, s+1, k).Over(out))
+			z.Returns[int(at)*follow+k].set(better, z.returnsOf(s, i, s, s+1, k).Over(out))
 		}
 	}
 	return best.A < inf && best.B < inf && best.C < inf && best.D < inf // some may overflow where others do not
@@ -212,7 +255,7 @@ func (z *SimultaneousTotals) returnsOf(s, i, lo, hi int32, k int) Lanes {
 	x := Lanes{r, r, r, r}
 	for j, n := range to {
 		if n < lo || n >= hi {
-			x = x.AddScaled(prob[j], z.Returns[int(n)*d+k])
+			x = x.AddScaled(prob[j], z.Returns[int(z.Slot(n))*d+k])
 		}
 	}
 	return x
@@ -223,12 +266,12 @@ func (z *SimultaneousTotals) returnsOf(s, i, lo, hi int32, k int) Lanes {
 // one that does.
 func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 	const sweeps = 2
-	near := z.Values[max(lo-1, 0)]
-	if lo == 0 {
-		near = noLanes
+	near := noLanes
+	if lo > 0 {
+		near = z.Values[z.Slot(lo-1)]
 	}
 	for s := lo; s < hi; s++ {
-		z.Values[s] = near
+		z.Values[z.Slot(s)] = near
 	}
 	swept := true
 	for n := 0; n < sweeps && swept; n++ {
@@ -236,9 +279,10 @@ func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 	}
 	z.system.start(z, lo, hi)
 	if !swept || !z.policyIteration(lo, hi) {
-		for s, i := range z.proper[lo:hi] {
-			z.Policy[lo+int32(s)] = [NumLanes]int32{i, i, i, i}
-			z.Values[lo+int32(s)] = near
+		for s := lo; s < hi; s++ {
+			i := z.proper[s]
+			z.Policy[z.Slot(s)] = [NumLanes]int32{i, i, i, i}
+			z.Values[z.Slot(s)] = near
 		}
 		return z.policyIteration(lo, hi)
 	}
@@ -268,12 +312,13 @@ func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
 func (z *SimultaneousTotals) evaluate(lo, hi int32) bool {
 	const rounds = 8
 	d, moved := len(z.Directions), true
-	set := func(s int, x []Lanes) {
-		old := &z.Values[int(lo)+s]
+	set := func(s int32, x []Lanes) {
+		at := z.Slot(lo + s)
+		old := &z.Values[at]
 		change := x[0].Minus(*old).Magnitudes().AddScaled(-0.5, x[0].Magnitudes())
 		moved = moved || change.A > 0 || change.B > 0 || change.C > 0 || change.D > 0
 		*old = x[0]
-		copy(z.Returns[(int(lo)+s)*d:], x[1:])
+		copy(z.Returns[int(at)*d:], x[1:])
 	}
 	for n := 0; moved && n < rounds; n++ {
 		moved = false
@@ -286,7 +331,7 @@ func (z *SimultaneousTotals) evaluate(lo, hi int32) bool {
 
 // taken returns in which directions the policy takes choice i of state s.
 func (z *SimultaneousTotals) taken(s, i int32) (in [NumLanes]bool) {
-	for l, j := range z.Policy[s] {
+	for l, j := range z.Policy[z.Slot(s)] {
 		in[l] = i == j
 	}
 	return in
@@ -303,7 +348,8 @@ func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLane
 				break
 			}
 		}
-		now, least, old := z.Policy[s], [NumLanes]float64{}, z.Values[s]
+		policy := &z.Policy[z.Slot(s)]
+		now, least, old := *policy, [NumLanes]float64{}, z.Values[z.Slot(s)]
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
 			gain, size, out := z.backup(s, i, 0, 0, old)
 			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
@@ -315,7 +361,7 @@ func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLane
 				case now[k] == i || !(better[k] < 0):
 					above[k] = above[k] || !(proved[k] >= 0)
 				case x < least[k]:
-					least[k], z.Policy[s][k], changed = x, i, true
+					least[k], policy[k], changed = x, i, true
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/cmdptest"
+	"cmdpsolve/internal/threshold"
 )
 
 // TestSimultaneousTotals wants the values of each direction to be optimal, by Bellman's equation in rational arithmetic
@@ -18,7 +19,7 @@ import (
 // by more than rounding is to be seen.
 func TestSimultaneousTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 5))
-	solved, gaveUp, raised := 0, 0, 0
+	solved, gaveUp, raised, windows := 0, 0, 0, 0
 	for range 400 {
 		k, d := cmdptest.DrawKernel(rng, 2+rng.IntN(12)), 1+rng.IntN(3)
 		for range d * k.Choices() {
@@ -27,9 +28,12 @@ func TestSimultaneousTotals(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			k = shared(k, d)
 		}
-		protocol := rng.IntN(50) == 0
-		if protocol {
+		protocol := rng.IntN(100) == 0
+		switch {
+		case protocol:
 			k = drawProtocol(rng, d)
+		case rng.IntN(40) == 0:
+			k = drawBlocks(rng, d)
 		}
 		g := &Graph{Kernel: k}
 		parts, err := g.LayeredComponents(t.Context())
@@ -59,6 +63,7 @@ func TestSimultaneousTotals(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkPlain(t, z, plain, ok)
+			windows += checkWindow(t, NewLeastTotal(q, 1, 1, new(Chain)), z, ok)
 			if !ok {
 				gaveUp++
 				break
@@ -72,8 +77,9 @@ func TestSimultaneousTotals(t *testing.T) {
 			checkUnproved(t, z)
 		}
 	}
-	if solved < 200 || gaveUp == 0 || raised < 100 {
-		t.Errorf("%d questions were solved and %d given up, %d values raised: want all", solved, gaveUp, raised)
+	if solved < 200 || gaveUp == 0 || raised < 100 || windows < 10 {
+		t.Errorf("%d questions were solved, %d of them in windows, and %d given up, %d values raised: want all", solved,
+			windows, gaveUp, raised)
 	}
 }
 
@@ -110,6 +116,55 @@ func shared(k *cmdp.Kernel, d int) *cmdp.Kernel {
 		out.EndState()
 	}
 	return &out
+}
+
+// drawBlocks draws blocks of four states, each left for the next now and then.
+func drawBlocks(rng *rand.Rand, d int) *cmdp.Kernel {
+	const blocks, size = 7, 4
+	k := cmdp.NewKernel()
+	for s := range int32(blocks * size) {
+		for range 1 + rng.IntN(2) {
+			returns := make([]float64, d)
+			for i := range returns {
+				returns[i] = 0.2 + rng.Float64()
+			}
+			next := []int32{s - s%size + rng.Int32N(size), min(blocks*size, s+1+rng.Int32N(6))}
+			k.Append(next, []float64{0.5, 0.5}, returns)
+		}
+		k.EndState()
+	}
+	k.EndState()
+	return &k
+}
+
+// checkWindow wants a program that keeps what it finds of as few states as it may, with and without vector
+// instructions, to find what z found. It returns 1 if these are not all states.
+func checkWindow(t *testing.T, solver *LeastTotal, z *SimultaneousTotals, solved bool) int {
+	t.Helper()
+	defer func(block int, with bool) { threshold.Block, vectors = block, with }(threshold.Block, vectors)
+	threshold.Block = 1
+	d := len(z.Directions)
+	for range 2 {
+		few := solver.Simultaneous(d)
+		if few.mask < 0 {
+			return 0
+		}
+		copy(few.Directions, z.Directions)
+		few.Solved = func(lo, hi int32) {
+			for s := lo; s < hi; s++ {
+				at := few.Slot(s)
+				if solved && (few.Values[at] != z.Values[s] || few.Policy[at] != z.Policy[s] ||
+					!slices.Equal(few.Returns[int(at)*d:][:d], z.Returns[int(s)*d:][:d])) {
+					t.Fatalf("value %v of state %d in a window of %d: want %v", few.Values[at], s, few.rest, z.Values[s])
+				}
+			}
+		}
+		if ok, err := few.Solve(t.Context()); err != nil || ok != solved {
+			t.Fatalf("in a window: solved %t, error %v: want solved %t", ok, err, solved)
+		}
+		vectors = false
+	}
+	return 1
 }
 
 // checkPlain wants the same of plain, which is solved without vector instructions.

@@ -17,7 +17,7 @@ var (
 	Blocks  = 6       // least such stretches of a component, which is swept as a whole otherwise
 	Shared  = 1 << 14 // transitions from which workers share the states
 	Chunk   = 4096    // most states that a worker takes at a time, or whose terms are added up before sums are
-	Block   = 1024    // least states of a block of occupancies
+	Block   = 1024    // least states of a block of occupancies, and of one that is priced in several directions
 	Part    = 256     // least states by which a sweep in place is ahead of another one
 	Written = 1 << 25 // successors of all steps up to which a model of a set is written down to be planned for
 	// states from which the extremes of totals are not sought for a box where limits and signs give one
