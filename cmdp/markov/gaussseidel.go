@@ -527,10 +527,15 @@ type rowCache struct {
 	share []float64 // of what leaves the state
 	own   []float64 // of each row, the reward of a choice for leaving, or how often a policy leaves
 	out   []float64 // of each row of a choice, the probability of leaving
+	// whether another cache has the same rows, all but own
+	shared bool
 }
 
 // start empties the cache, the next states in which are those from the given one on.
 func (w *rowCache) start(at int32) {
+	if w.shared {
+		*w = rowCache{}
+	}
 	w.at, w.first, w.begin = at, append(w.first[:0], 0), append(w.begin[:0], 0)
 	w.next, w.share, w.own, w.out = w.next[:0], w.share[:0], w.own[:0], w.out[:0]
 }

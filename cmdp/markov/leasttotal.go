@@ -138,14 +138,19 @@ func (z *LeastTotal) end(i int) int32 {
 }
 
 // Twin returns a solver of the same quotient that knows what z knows, but works in the memory of chain, so that both
-// may be used at the same time.
+// may be used at the same time. They share the rows of choices that are held.
 func (z *LeastTotal) Twin(chain *Chain) *LeastTotal {
 	out := *z
 	out.chain, out.rows, out.right, out.previous = chain, policyRows{}, nil, nil
 	out.Values, out.Policy = slices.Clone(z.Values), slices.Clone(z.Policy)
 	out.Reward, out.Weight = slices.Clone(z.Reward), slices.Clone(z.Weight)
-	out.looked, out.cancelling = slices.Clone(z.looked), maps.Clone(z.cancelling)
+	out.looked, out.resting, out.cancelling = slices.Clone(z.looked), slices.Clone(z.resting), maps.Clone(z.cancelling)
 	out.spans, out.iterative, out.slow = maps.Clone(z.spans), maps.Clone(z.iterative), maps.Clone(z.slow)
+	if z.chain.holder == z {
+		z.chain.choices.shared = true
+		chain.choices, chain.holder = z.chain.choices, &out
+		chain.choices.own = slices.Clone(z.chain.choices.own)
+	}
 	return &out
 }
 
