@@ -63,7 +63,8 @@ func TestWorkersWithoutHorizon(t *testing.T) {
 		case 1:
 			threshold.Swept = 200 // no component is swept
 		}
-		spec := []cmdp.ModelSpec{{Discount: 1}, {Discount: 1}, {Discount: 0.9 + 0.09*rng.Float64()}, {Average: true}}[n%4]
+		discounted := cmdp.ModelSpec{Discount: 0.9 + 0.09*rng.Float64()}
+		spec := []cmdp.ModelSpec{{Discount: 1}, {Discount: 1}, discounted, {Average: true}}[n%4]
 		m := drawBand(t, rng, spec)
 		var want string
 		for _, workers := range []int{1, 2, 3} {

@@ -55,8 +55,8 @@ func (f *blockForm) search(ctx context.Context, y *Chain) error {
 	return nil
 }
 
-// peel takes off the states that no cycle leads to, each after all that lead to it (Kahn 1962). It goes on with what the
-// last one leads to, which is close in memory as a rule.
+// peel takes off the states that no cycle leads to, each after all that lead to it (Kahn 1962). It goes on with what
+// the last one leads to, which is close in memory as a rule.
 func (f *blockForm) peel(y *Chain) {
 	f.entering, f.peeled = resized(f.entering, y.States()), f.peeled[:0]
 	for _, to := range y.next {

@@ -75,16 +75,18 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
 		z.Progress.At(findingValues, float64(from-lo)/float64(hi-lo), int(hi-lo))
 		back := max(lo, from-reach)
-		var changed int32 // the first state that did
+		again, changed := hi, hi // the first state that did
 		if w.holds(back, front) && left > int(front-back) {
-			var again int32
 			again, changed = z.sweepTwice(w, lo, from, front, hi, reach, jump, part)
-			if again < hi {
-				from = again
-				left -= int(front - from)
-			}
-		} else if changed, ok = z.sweepBlocks(w, lo, from, front, hi, step, part); !ok {
+		} else {
+			changed, ok = z.sweepBlocks(w, lo, from, front, hi, step, part)
+		}
+		if !ok {
 			return false
+		}
+		if again < hi {
+			from = again
+			left -= int(front - from)
 		}
 		switch {
 		case changed < hi:

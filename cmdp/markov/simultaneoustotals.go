@@ -307,8 +307,8 @@ func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
 	return false
 }
 
-// evaluate sets values and returns to those of the policies. What choices are made cheaper by depends on values, so that
-// it is done again where these were far from what they are. It reports false where a policy may stay for ever.
+// evaluate sets values and returns to those of the policies. What choices are made cheaper by depends on values, so
+// that it is done again where these were far from what they are. It reports false where a policy may stay for ever.
 func (z *SimultaneousTotals) evaluate(lo, hi int32) bool {
 	const rounds = 8
 	d, moved := len(z.Directions), true
