@@ -355,8 +355,8 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 			strings.Contains(a.message(), "empty") || strings.Contains(a.message(), "contradict")) {
 			return nil
 		}
-		// A total that is infinite under all policies is refused.
-		if strings.Contains(a.message(), "is not well-defined") && slices.ContainsFunc(at, q.endless) {
+		// Totals of which one is infinite under every policy are refused.
+		if strings.Contains(a.message(), "is not well-defined") && q.endless(at) {
 			return nil
 		}
 		// So is one beside long-run means that can grow where the policy may also stay.

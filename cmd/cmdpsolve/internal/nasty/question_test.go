@@ -133,10 +133,14 @@ func (q *question) extent(i int) (least, greatest *big.Rat) {
 	return least, greatest
 }
 
-// endless reports whether a coordinate is infinite under all policies.
-func (q *question) endless(i int) bool {
-	least, greatest := q.extent(i)
-	return least == nil && greatest == nil
+// endless reports whether under every policy one of some coordinates is infinite.
+func (q *question) endless(coordinates []int) bool {
+	var finite [][]limited
+	for _, i := range coordinates {
+		of := map[int]*big.Rat{i: big.NewRat(1, 1)}
+		finite = append(finite, []limited{{of, -1, ratOf(1e15)}}, []limited{{of, 1, ratOf(-1e15)}})
+	}
+	return q.best(nil, finite).status == infeasible
 }
 
 // grows reports whether some policies make a coordinate as large as one likes, or as small.
