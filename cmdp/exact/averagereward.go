@@ -399,8 +399,9 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 	q, base := *p, *p.infiniteHorizon
 	base.tolerance, base.mass = 0, nil
 	q.infiniteHorizon, q.transients = &base, make(map[string]*transient)
-	q.least.Restart()
+	remember := q.least.Restart()
 	w, value, margin, err := q.solve(ctx, dir)
+	remember()
 	if p.collects && w != nil && w.endless != nil {
 		return math.Inf(-1), 0, nil
 	}

@@ -186,8 +186,10 @@ func (p *LeastMean) rescaleBias(dir []float64) {
 // findingMeans is what Progress is told.
 const findingMeans = "finding long-run means"
 
-// Restart forgets what was found last, except in slow ends, whose relative values are worth keeping.
-func (p *LeastMean) Restart() {
+// Restart forgets what was found last, except in slow ends, whose relative values are worth keeping. It returns what
+// puts back the directions that were solved before, of which what follows is to know nothing.
+func (p *LeastMean) Restart() (remember func()) {
+	before := p.solved
 	p.solved = nil
 	for i := range p.Best {
 		p.Best[i] = Class{slow: p.Best[i].slow} // whose mean may be a rough one
@@ -197,6 +199,7 @@ func (p *LeastMean) Restart() {
 			}
 		}
 	}
+	return func() { p.solved = append(before, p.solved...) }
 }
 
 // exactMean is how far a least mean may be off to be exact, relative to the largest reward.
