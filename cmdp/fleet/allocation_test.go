@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 )
 
 // counted is an allocation in whole numbers: what an agent of each slot uses of each limit by each action, and what is
@@ -116,12 +117,7 @@ func TestAllocatedOneByOne(t *testing.T) {
 		}
 		slices.SortFunc(all, func(a, b served) int { return cmp.Compare(b.gain, a.gain) })
 		for _, s := range all {
-			rest := v.slots[s.slot].rest
-			for want[s.slot][rest] > 0 && of.fits(s.slot, rest, s.action) {
-				of.move(s.slot, rest, s.action, 1)
-				want[s.slot][rest]--
-				want[s.slot][s.action]++
-			}
+			of.moveAll(want, s.slot, v.slots[s.slot].rest, s.action, func() bool { return true })
 		}
 		v.allocate(v.advantages())
 		for i := range v.slots {
@@ -132,13 +128,64 @@ func TestAllocatedOneByOne(t *testing.T) {
 	}
 }
 
-// TestRepairedAsFarAsCanBe: after a repair no change of one agent's action relieves the last limit, if it is broken,
-// and breaks no other. Where a limit is broken nothing of a budget is kept for later steps.
-func TestRepairedAsFarAsCanBe(t *testing.T) {
+// moveAll makes agents change their action one by one, while there are any and it fits, and as long as is wanted.
+func (c *counted) moveAll(acts [][]int, slot, from, to int, wanted func() bool) {
+	for acts[slot][from] > 0 && wanted() && c.fits(slot, from, to) {
+		c.move(slot, from, to, 1)
+		acts[slot][from]--
+		acts[slot][to]++
+	}
+}
+
+// A trade is a change of action, with what it costs without the prices of the step and with them.
+type trade struct {
+	slot, from, to int
+	free, priced   float64
+}
+
+// trades lists all changes of action.
+func trades(v *allocation) (all []trade) {
+	for i, x := range v.slots {
+		for a := range x.acts {
+			for b := range x.acts {
+				cost := x.value[b] - x.value[a]
+				all = append(all, trade{i, a, b, cost - (x.own[b] - x.own[a]), cost})
+			}
+		}
+	}
+	return all
+}
+
+// repair changes actions limit by limit while one is broken: always by the trade that costs least for each unit that
+// it relieves, of those that fit.
+func (c *counted) repair(v *allocation, acts [][]int) {
+	for k := range c.room {
+		for c.room[k] < 0 {
+			least := math.Inf(1)
+			var best trade
+			for _, x := range trades(v) {
+				less := c.use[x.slot][k][x.from] - c.use[x.slot][k][x.to]
+				if less > 0 && acts[x.slot][x.from] > 0 && c.fits(x.slot, x.from, x.to) && x.free/float64(less) < least {
+					least, best = x.free/float64(less), x
+				}
+			}
+			if math.IsInf(least, 1) {
+				break
+			}
+			c.moveAll(acts, best.slot, best.from, best.to, func() bool { return c.room[k] < 0 })
+		}
+	}
+}
+
+// TestRepairedOneByOne: what is broken is repaired by the trades that cost least for what they relieve, and where it
+// stays broken nothing of a budget is kept for later steps. Agents who gain by it then change their actions as it fits,
+// the greatest gain by the prices first.
+func TestRepairedOneByOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 1))
-	broken, released := 0, 0
+	broken, released, filled := 0, 0, 0
 	for trial := range 400 {
 		v, of := drawAllocation(rng)
+		want := make([][]int, len(v.slots))
 		for i := range v.slots {
 			x := &v.slots[i]
 			for range x.agents {
@@ -148,52 +195,37 @@ func TestRepairedAsFarAsCanBe(t *testing.T) {
 					of.room[k] -= of.use[i][k][a]
 				}
 			}
+			want[i] = slices.Clone(x.acts)
 		}
-		before := make([][]int, len(v.slots))
-		for i := range before {
-			before[i] = slices.Clone(v.slots[i].acts)
+		kept := rng.IntN(20)
+		v.reserved = make([]float64, len(v.rows))
+		v.reserved[0] = float64(kept) / 10
+		v.room[0] -= v.reserved[0]
+		of.room[0] -= kept
+		of.repair(v, want)
+		if slices.Min(of.room) < 0 {
+			released++
+			of.room[0] += kept
+			of.repair(v, want)
 		}
-		if trial%2 == 0 {
-			v.reserved = make([]float64, len(v.rows))
-			n := rng.IntN(20)
-			v.reserved[0] = float64(n) / 10
-			v.room[0] -= v.reserved[0]
-			of.room[0] -= n
-			v.repairWithBudgets()
-			if v.reserved == nil {
-				of.room[0] += n
-				released++
-			}
-		} else {
-			v.repair()
+		v.repairWithBudgets()
+		if slices.Min(of.room) < 0 {
+			broken++
 		}
-		for i, acts := range before {
-			for a, n := range v.slots[i].acts {
-				for k := range of.room {
-					of.room[k] -= (n - acts[a]) * of.use[i][k][a]
-				}
-			}
+		gains := slices.DeleteFunc(trades(v), func(x trade) bool { return !(x.free < 0) || want[x.slot][x.from] == 0 })
+		slices.SortStableFunc(gains, func(a, b trade) int { return cmp.Compare(a.priced, b.priced) })
+		for _, x := range gains {
+			of.moveAll(want, x.slot, x.from, x.to, func() bool { filled++; return true })
 		}
-		last := len(of.room) - 1
-		if slices.Min(of.room) < 0 && v.reserved != nil {
-			t.Errorf("trial %d: %v is left, and %v is kept", trial, of.room, v.reserved)
-		}
-		if of.room[last] >= 0 {
-			continue
-		}
-		broken++
-		for i := range v.slots {
-			for a, n := range v.slots[i].acts {
-				for b := range v.slots[i].acts {
-					if n > 0 && of.use[i][last][b] < of.use[i][last][a] && of.fits(i, a, b) {
-						t.Errorf("trial %d: %v is left: an agent of slot %d may do %d instead of %d", trial, of.room, i, b, a)
-					}
-				}
+		v.fill()
+		for i, x := range v.slots {
+			if !slices.Equal(x.acts, want[i]) {
+				t.Fatalf("trial %d: slot %d does %v: want %v", trial, i, x.acts, want[i])
 			}
 		}
 	}
-	if broken < 20 || released < 20 {
-		t.Errorf("%d limits stay broken, %d times what was kept is used: want more", broken, released)
+	if broken < 20 || released < 20 || filled < 100 {
+		t.Errorf("%d limits stay broken, %d times what was kept is used, %d agents gain: want more", broken, released, filled)
 	}
 }
 
@@ -281,6 +313,72 @@ func TestAssignedSharesAreRounded(t *testing.T) {
 			}
 			if agents != f.Types[k].Count {
 				t.Errorf("trial %d: %d agents of %d", trial, agents, f.Types[k].Count)
+			}
+		}
+	}
+}
+
+// TestQuantilesOfEpisodes: a margin grows by as much as the least value that enough of the episodes do not pass is
+// beyond the bound. No two episodes return the same.
+func TestQuantilesOfEpisodes(t *testing.T) {
+	spec := cmdp.ModelSpec{Horizon: 30, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	for h := range spec.Horizon {
+		k, x := cmdp.NewKernel(), math.Ldexp(1, -h)
+		for range 2 {
+			k.AppendRandom([]int32{0, 1}, []float64{0.5, 0.5}, []float64{x / 2}, []float64{0, x})
+			k.EndState()
+		}
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Fleet{Returns: []string{"x"}, Types: []Type{{Count: 1, Model: m, Returns: []int{0}}}}
+	p, err := NewPlanner(f, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := []Limit{{Step: Episode, Bound: 1.25}, {Step: Episode, Bound: 0.5, AtLeast: true}}
+	task, err := p.Task(t.Context(), nil, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := p.Solve(t.Context(), task, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	player, err := NewIndependent(f, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var beyond [2][]float64
+	_, err = Play(t.Context(), f, task, player, PlayOptions{Episodes: marginEpisodes, Seed: 7, Each: func(v []float64) {
+		for k, c := range task.Constraints {
+			beyond[k] = append(beyond[k], c.Normal[0]*v[0]-c.Offset)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, probability := range []float64{0.8123, 0.99999} {
+		s := &safety{planner: p, limits: limits, probability: probability, seed: 7}
+		over := steps{make([]float64, 2), make([]float64, 2)}
+		if err := s.play(t.Context(), player, task, make([]*Sum, 2), make([]Holding, 2), over); err != nil {
+			t.Fatal(err)
+		}
+		for k, least := range over.quantile {
+			below, upTo := 0.0, 0.0
+			for _, x := range beyond[k] {
+				if x < least {
+					below++
+				}
+				if x <= least {
+					upTo++
+				}
+			}
+			if enough := probability * marginEpisodes; upTo < enough || below >= enough {
+				t.Errorf("limit %d: %g episodes are below %g, and %g are up to it: want %g", k, below, least, upTo, enough)
 			}
 		}
 	}

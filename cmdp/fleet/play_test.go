@@ -195,6 +195,10 @@ func TestPlayedWithoutHorizon(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// At a discount an episode ends as soon as the rest is at most a millionth.
+		if x := math.Pow(spec.Discount, float64(played.Steps)); !spec.Average && (x > 1e-6 || x <= 1e-6*spec.Discount) {
+			t.Errorf("episodes of %d steps leave out %g", played.Steps, x)
+		}
 		off := []float64{1e-4, 1e-4}
 		if spec.Average {
 			if off, err = player.Drift(t.Context(), played.Steps); err != nil {
