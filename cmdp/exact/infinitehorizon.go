@@ -380,8 +380,8 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		if endless != nil {
 			return p.recurrentRay(ctx, z.Quotient, policy, endless, z.Policy[endless[0]] < 0)
 		}
-		out := pricedPolicy{policy: knownPolicy(policy), value: value, margin: margin, approximate: rough,
-			certified: proved, cancellingGains: p.loopGains(z.Loops)}
+		out := pricedPolicy{value: value, margin: margin, approximate: rough, certified: proved,
+			cancellingGains: p.loopGains(z.Loops)}
 		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy}, enoughDigits(p.tolerance))
 		if err != nil {
 			return out, err
@@ -402,10 +402,11 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		if rough && missed < close/8 {
 			z.Relax()
 		}
-		if near && missed > close && (p.visitor.Beyond || z.Allowance() == 0) {
+		if near && (p.leavesNear() || missed > close && z.Allowance() == 0) {
 			p.nearness *= 4
 			continue
 		}
+		out.policy = p.restBeyond(z, policy)
 		switch {
 		case missed <= close || tolerance == 0 || p.gamma == 1 && z.Allowance() == 0:
 			return out, nil

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -143,6 +144,13 @@ func (s *simultaneousPricer) priceBeside(ctx context.Context, dirs [][]float64,
 	}
 	q.tolerance, q.certifies = p.tolerance, p.certifies
 	q.solved, q.priced = slices.Clone(p.solved), slices.Clone(p.priced)
+	q.visitor.Near = p.visitor.Near // where values of solved directions were found
+	if nearer := min(p.nearness, q.nearness); nearer == 0 {
+		p.nearness, q.nearness = 0, 0
+	} else {
+		p.nearness = max(p.nearness, q.nearness)
+		q.nearness = p.nearness
+	}
 	workers := p.workers
 	p.shareBy(1)
 	q.shareBy(1)
@@ -161,7 +169,8 @@ func (s *simultaneousPricer) priceBeside(ctx context.Context, dirs [][]float64,
 	if len(q.priced) > 0 && !slices.ContainsFunc(p.priced, known) {
 		p.keepPriced(q.priced[len(q.priced)-1])
 	}
-	if last := len(q.solved) - 1; last >= 0 && slices.Equal(q.solved[last].dir, dirs[1]) {
+	same := maps.Equal(p.visitor.Near, q.visitor.Near)
+	if last := len(q.solved) - 1; last >= 0 && same && slices.Equal(q.solved[last].dir, dirs[1]) {
 		p.solved.keep(q.solved[last])
 	}
 	return out, ctx.Err()

@@ -152,25 +152,47 @@ func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 // need not be exact. What is farther away costs nothing for the bound; it is a good one if policies hardly come there.
 // It forgets the values then.
 func (p *infiniteHorizon) lookNear(z *markov.LeastTotal, tolerance float64) {
+	before := p.visitor.Near
 	p.visitor.Near = nil
-	if p.nearness == 0 || !p.certifies || tolerance == 0 || z.LowerBound < 0 {
-		z.LookNear(nil)
-		return
+	if p.nearness > 0 && p.certifies && tolerance > 0 && z.LowerBound == 0 && z.Quotient == p.quotient {
+		p.visitor.Near = p.nearStart()
+		if p.visitor.Near == nil {
+			p.nearness = 0
+		}
 	}
-	near := p.nearStart(z.Quotient)
-	if near != nil {
-		p.visitor.Near = p.nearStart(p.quotient)
+	if !maps.Equal(before, p.visitor.Near) { // far away, values of solved directions are too low for good choices
+		p.solved = nil
 	}
-	if p.visitor.Near == nil {
-		p.nearness, near = 0, nil
-	}
-	z.LookNear(near)
+	z.LookNear(p.visitor.Near)
 }
 
-// nearStart returns of the large components of a quotient in which the process starts, by their first states, how many
-// states are near the start, nil for none. The more nearness, the more these are.
-func (p *infiniteHorizon) nearStart(q *markov.Quotient) map[int32]int32 {
+// leavesNear reports whether the policy whose visits were found last comes to more than a quarter of the states near the
+// start, not just rarely. Where less lies between, policies may lead out, where nothing is to be paid.
+func (p *infiniteHorizon) leavesNear() bool {
+	visited := p.visitor.Visited(markov.Rarely)
+	for lo, n := range p.visitor.Near {
+		if p.visitor.Beyond || visited[lo] > n/4 {
+			return true
+		}
+	}
+	return false
+}
+
+// restBeyond returns the policy of a solver whose visits were found last. In states that it rarely comes to it is not the
+// best near the start, which may lead away, but the shortest way to rest.
+func (p *infiniteHorizon) restBeyond(z *markov.LeastTotal, policy *markov.Actions) *columnPolicy {
+	if p.visitor.Near == nil {
+		return knownPolicy(policy)
+	}
+	z.RestBeyond(p.visitor.Visited(markov.Rarely))
+	return knownPolicy(p.liftPolicy(z))
+}
+
+// nearStart returns of the large components in which the process starts, by their first states, how many states are near
+// the start, nil for none. The more nearness, the more these are.
+func (p *infiniteHorizon) nearStart() map[int32]int32 {
 	const part = 3 // of a component, which is looked at as a whole otherwise
+	q := p.quotient
 	near := make(map[int32]int32)
 	most := make(map[int32]int)
 	for _, st := range p.m.StartStates() {
@@ -225,7 +247,7 @@ func (p *infiniteHorizon) raiseWithin(ctx context.Context, z *markov.LeastTotal,
 			missing = min(tenDigits, 1e-4*aim/p.sizeOfReturns(dir))
 		}
 		out, err = p.raised(ctx, z, dir, proved, missing)
-		if err != nil || math.IsInf(out.margin, 1) {
+		if err != nil || math.IsInf(out.margin, 1) || p.leavesNear() {
 			return out, false, err
 		}
 		if floats.Dot(dir, out.returns)-value <= aim {
@@ -267,12 +289,13 @@ func remaining(rose, before float64) float64 {
 func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir []float64, proved bool,
 	missing float64) (out pricedPolicy, err error) {
 	z.Mend()
-	out = pricedPolicy{policy: knownPolicy(p.liftPolicy(z)), approximate: true, certified: proved,
-		cancellingGains: p.loopGains(z.Loops)}
-	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy.actions()}, missing)
+	policy := p.liftPolicy(z)
+	out = pricedPolicy{approximate: true, certified: proved, cancellingGains: p.loopGains(z.Loops)}
+	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy}, missing)
 	if err != nil {
 		return out, err
 	}
+	out.policy = p.restBeyond(z, policy)
 	out.value, out.margin = p.solverBound(z)
 	if proved {
 		p.mass = p.liftValues(p.mass, z)

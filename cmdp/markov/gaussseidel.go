@@ -162,17 +162,10 @@ func (z *LeastTotal) Mend() {
 		if !z.raised || int(hi-lo) <= threshold.Swept {
 			continue
 		}
-		end := z.end(i)
-		if met := make([]bool, end-lo); !reachesExit(met, z.policyRow(lo, end, hi)) {
-			if end == hi {
-				z.properPolicy(lo, hi, met)
-				continue
-			}
-			for s, m := range met {
-				if !m {
-					z.Policy[lo+int32(s)] = z.resting[lo+int32(s)]
-				}
-			}
+		if end := z.end(i); end < hi {
+			z.mendNear(lo, end, hi)
+		} else if met := make([]bool, hi-lo); !z.isProper(lo, hi, met) {
+			z.properPolicy(lo, hi, met)
 		}
 	}
 	z.raised = false

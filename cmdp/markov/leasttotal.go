@@ -96,47 +96,6 @@ func NewLeastTotal(q *Quotient, gamma float64, workers int, chain *Chain) *Least
 	return z
 }
 
-// LookNear makes Solve look at the first states of some components alone, so many of those that begin with these
-// states, and forgets all values; nil stands for all. Where those are left the values are 0, so that no reward may be
-// negative, and the policy goes on to rest, whatever that costs.
-func (z *LeastTotal) LookNear(near map[int32]int32) {
-	if near == nil && z.near == nil {
-		return
-	}
-	clear(z.Values)
-	if maps.Equal(near, z.near) {
-		return
-	}
-	if z.near == nil {
-		z.Mend()
-		z.makeProper()
-		z.resting = slices.Clone(z.Policy)
-	}
-	z.near = near
-	z.raises = nil
-	z.slow = make(map[int]bool)
-	z.looked = z.looked[:0]
-	from := int32(0)
-	for i, hi := range z.Quotient.Component[1:] {
-		if end := z.end(i); end < hi {
-			z.looked = append(z.looked, [2]int32{from, end})
-			from = hi
-		}
-	}
-	z.looked = append(z.looked, [2]int32{from, z.Quotient.Rest})
-}
-
-// Looked returns the ranges of states that are looked at, first and end, see LookNear.
-func (z *LeastTotal) Looked() [][2]int32 { return z.looked }
-
-// end returns the end of the states of component i that are looked at.
-func (z *LeastTotal) end(i int) int32 {
-	if n, ok := z.near[z.Quotient.Component[i]]; ok {
-		return z.Quotient.Component[i] + n
-	}
-	return z.Quotient.Component[i+1]
-}
-
 // Twin returns a solver of the same quotient that knows what z knows, but works in the memory of chain, so that both
 // may be used at the same time. They share the rows of choices that are held.
 func (z *LeastTotal) Twin(chain *Chain) *LeastTotal {
@@ -343,7 +302,10 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 	if z.Sweeps == 0 {
 		z.Mend()
 	}
-	z.makeProper()
+	if z.improper >= 0 {
+		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1], nil)
+		z.improper = -1
+	}
 	for i := range len(z.Quotient.Component) - 1 {
 		lo, hi := z.Quotient.Component[i], z.end(i)
 		if i%1024 == 0 {
@@ -375,14 +337,6 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 		z.Mend()
 	}
 	return nil, nil
-}
-
-// makeProper makes the policy come to rest where the last Solve found one that does not.
-func (z *LeastTotal) makeProper() {
-	if z.improper >= 0 {
-		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1], nil)
-		z.improper = -1
-	}
 }
 
 // SolveComponent is Solve for component i, of several states, where those before it have been solved.

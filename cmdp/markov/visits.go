@@ -67,6 +67,9 @@ func (p *Visits) Twin(chain *Chain) *Visits {
 // SetWorkers sets how many goroutines share large components.
 func (p *Visits) SetWorkers(workers int) { p.workers = workers }
 
+// Rarely is a share of visits that is no matter where these are known to some digits.
+const Rarely = 1e-12
+
 // choose appends the choices that a policy takes in state n of the quotient.
 func (p *Visits) choose(dst []WeightedChoice, st *Rule, n int32) []WeightedChoice {
 	return st.Choose(dst, p.kernel, p.quotient.Origin[n])
