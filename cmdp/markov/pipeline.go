@@ -1,8 +1,6 @@
 package markov
 
 import (
-	"context"
-
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/internal/threshold"
 )
@@ -22,12 +20,8 @@ func pipeline(workers int, n, span int32, do func(second bool, a, b int32)) {
 		do(true, 0, n)
 		return
 	}
-	r := parallel.Relay{Workers: workers, Stages: parts + distance, Parts: 2, Do: func(stage, part int) {
-		at := stage - part*distance
-		if at >= 0 && at < parts {
-			a := int32(at) * size
-			do(part == 1, a, min(n, a+size))
-		}
-	}}
-	_ = r.Run(context.Background()) // which never ends
+	part := func(second bool) func(i int) {
+		return func(i int) { do(second, int32(i)*size, min(n, int32(i+1)*size)) }
+	}
+	parallel.Follow(parts, distance, part(false), part(true))
 }

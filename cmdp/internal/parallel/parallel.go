@@ -79,16 +79,43 @@ func (r *Relay) work(ctx context.Context) {
 // wait is short as a rule, shorter than it takes to wake a thread.
 func (r *Relay) await(parts int64) bool {
 	for n := 0; r.done.Load() < parts; n++ {
-		switch {
-		case r.stopped.Load():
+		if r.stopped.Load() {
 			return false
-		case n >= 1000: // the others are not running
-			time.Sleep(50 * time.Microsecond)
-		case n >= 100:
-			runtime.Gosched()
 		}
+		pause(n)
 	}
 	return !r.stopped.Load()
+}
+
+// pause is called for the n-th time in a wait.
+func pause(n int) {
+	switch {
+	case n >= 1000: // the others are not running
+		time.Sleep(50 * time.Microsecond)
+	case n >= 100:
+		runtime.Gosched()
+	}
+}
+
+// Follow does two jobs of so many parts at the same time, each part after part: the second one begins a part when the
+// first is done with so many parts from that one on, or with all. The first waits for nobody, so that it is done as soon
+// as alone if the system puts the other aside.
+func Follow(parts, ahead int, first, second func(part int)) {
+	var done atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range parts {
+			for n := 0; done.Load() < int64(min(i+ahead, parts)); n++ {
+				pause(n)
+			}
+			second(i)
+		}
+	})
+	for i := range parts {
+		first(i)
+		done.Add(1)
+	}
+	wg.Wait()
 }
 
 // A Division cuts the states [0, n) into parts of equal size, the last may be smaller.
