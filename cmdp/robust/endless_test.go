@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcom
 	if outcomes {
 		k.Outcomes = []float64{}
 	}
+	cancel := outcomes && rng.IntN(3) == 0 // in the nominal model, what every choice returns
 	var lower, upper [][]float64
 	for s := range states {
 		actions := 1 + rng.IntN(2)
@@ -75,10 +77,18 @@ func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcom
 			}
 			if outcomes {
 				clear(mean)
+				prob := k.Prob[len(k.Prob)-len(to):]
 				for i := range to {
 					for j := range dim {
 						r := rng.Float64()*2 - 1
-						mean[j] += k.Prob[len(k.Prob)-len(to)+i] * r
+						switch {
+						case !cancel:
+							mean[j] += prob[i] * r
+						case i == 1:
+							r = -k.Outcomes[len(k.Outcomes)-dim] * prob[0] / prob[1]
+						case i > 1 || len(to) == 1:
+							r = 0
+						}
 						k.Outcomes = append(k.Outcomes, r)
 					}
 				}
@@ -516,18 +526,22 @@ func TestNotDefined(t *testing.T) {
 	}
 }
 
-// TestDefinedWhereCornersAre: a total of steps, each of which counts 1, is defined if and only if it is finite in every
-// model whose probabilities are corners.
+// TestDefinedWhereCornersAre: over the models whose probabilities are corners, a total of steps, each of which counts
+// 1, is defined if and only if it is finite in all of them, and a long-run mean if and only if all of them come back to
+// the same states for ever.
 func TestDefinedWhereCornersAre(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	count := make(map[bool]int)
-	for i := range 60 {
+	for i := range 120 {
 		sh := shape{states: 3, actions: 1, successors: 3, discount: 1, width: 0.3 + 0.5*rng.Float64()}
 		c := newCase(t, rng, sh, false)
 		k := *c.model.Kernel(0)
 		k.Returns = slices.Repeat([]float64{1}, len(k.Returns))
-		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: c.model.StartStates(),
-			Kernels: []cmdp.Kernel{k}})
+		spec := cmdp.ModelSpec{Discount: 1, Dim: 2, Start: c.model.StartStates(), Kernels: []cmdp.Kernel{k}}
+		if i%2 == 1 {
+			spec.Discount, spec.Average = 0, true
+		}
+		m, err := cmdp.NewModel(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -536,26 +550,149 @@ func TestDefinedWhereCornersAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		policy, finite := randomPolicy(t, rng, m, 1), true
-		c.corners(t, func(m *cmdp.Model) {
-			e, err := exact.Evaluate(t.Context(), m, policy)
-			if err != nil {
-				t.Fatal(err)
-			}
-			finite = finite && !math.IsInf(e.Returns[0], 0)
-		})
+		policy, defined := randomPolicy(t, rng, m, 1), true
+		if spec.Average {
+			defined = c.comesBack(t, policy)
+		} else {
+			c.corners(t, func(m *cmdp.Model) {
+				defined = defined && !math.IsInf(returnsOf(t, m, policy)[0], 0)
+			})
+		}
 		_, err = set.Evaluate(t.Context(), policy)
 		var no *robust.NotDefinedError
-		if err != nil && !errors.As(err, &no) || (err == nil) != finite {
-			t.Errorf("case %d: %v: finite in every corner: %v", i, err, finite)
+		if err != nil && (!errors.As(err, &no) || no.Mean != spec.Average) || (err == nil) != defined {
+			t.Errorf("case %d: %v: defined by the corners: %v", i, err, defined)
 		}
 		if _, err := set.EvaluateDrawn(t.Context(), []robust.Drawn{{Policy: policy}}); err != nil {
 			t.Errorf("case %d: a policy with weight 0: %v", i, err)
 		}
-		count[finite]++
+		count[defined]++
 	}
-	if count[true] < 10 || count[false] < 10 {
-		t.Errorf("finite or not: %v: want both", count)
+	if count[true] < 20 || count[false] < 20 {
+		t.Errorf("defined or not: %v: want both", count)
+	}
+}
+
+// comesBack reports whether, of the states that lead to each other and nowhere else where every successor that may come
+// up does, each set has one that no corner avoids for ever, and whether all corners come to one of these sets.
+func (c *randomCase) comesBack(t *testing.T, policy cmdp.Policy) bool {
+	t.Helper()
+	var ends [][]bool // sets of states that corners do not leave
+	all := make([][]bool, c.model.States())
+	for s := range all {
+		all[s] = make([]bool, len(all))
+	}
+	c.corners(t, func(m *cmdp.Model) {
+		leads := reaches(m, policy)
+		for s, to := range leads {
+			for n, x := range to {
+				all[s][n] = all[s][n] || x
+			}
+		}
+		ends = append(ends, closed(leads)...)
+	})
+	closure(all)
+	began := make([]bool, len(all))
+	for _, st := range c.model.StartStates() {
+		for n, x := range all[st.State] {
+			began[n] = began[n] || x
+		}
+	}
+	classes := closed(all)
+	kept := make([][]bool, len(classes)) // states of the class in all ends that are in it
+	for i, class := range classes {
+		kept[i] = slices.Clone(class)
+	}
+	for _, end := range ends {
+		s := slices.Index(end, true)
+		i := slices.IndexFunc(classes, func(class []bool) bool { return class[s] })
+		if !began[s] {
+			continue
+		}
+		if i < 0 {
+			return false
+		}
+		for n := range kept[i] {
+			kept[i][n] = kept[i][n] && end[n]
+		}
+	}
+	for i, class := range classes {
+		if began[slices.Index(class, true)] && !slices.Contains(kept[i], true) {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches says of each state which ones a policy comes to from it, itself included.
+func reaches(m *cmdp.Model, policy cmdp.Policy) [][]bool {
+	leads := make([][]bool, m.States())
+	for s := range leads {
+		leads[s] = make([]bool, m.States())
+		leads[s][s] = true
+		first, end := m.Rows(0).Choices(s)
+		probs := make([]float64, end-first)
+		if first < end {
+			policy.Distribution(probs, 0, s)
+		}
+		for a, x := range probs {
+			next, prob := m.Rows(0).Row(first + a)
+			for i, n := range next {
+				leads[s][n] = leads[s][n] || x*prob[i] > 0
+			}
+		}
+	}
+	closure(leads)
+	return leads
+}
+
+// closure adds what is led to by what is led to (Warshall 1962).
+func closure(leads [][]bool) {
+	for k := range leads {
+		for s := range leads {
+			for n := range leads {
+				leads[s][n] = leads[s][n] || leads[s][k] && leads[k][n]
+			}
+		}
+	}
+}
+
+// closed lists the sets of states that lead to each other and nowhere else.
+func closed(leads [][]bool) (sets [][]bool) {
+	for s, to := range leads {
+		first, back := slices.Index(to, true), true
+		for n, x := range to {
+			back = back && (!x || leads[n][s])
+		}
+		if back && first == s {
+			sets = append(sets, to)
+		}
+	}
+	return sets
+}
+
+// TestTotalsBesideMeans: a set whose returns are of both kinds is refused, whatever is asked of it.
+func TestTotalsBesideMeans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 17))
+	c := endlessCase(t, rng, 1, false, false)
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Means: []bool{true, false},
+		Start: c.model.StartStates(), Kernels: []cmdp.Kernel{*c.model.Kernel(0)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: c.iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.wanted(t, 1, []float64{-9, -9}, []float64{9, 9})
+	policy := exactPolicy(rng, m)
+	_, err = set.Evaluate(t.Context(), policy)
+	_, planned := robust.Solve(t.Context(), set, c.task, robust.SolveOptions{})
+	_, _, worst := set.Worst(t.Context(), []exact.WeightedPolicy{{Weight: 1, Policy: policy}}, []float64{1, 0})
+	for _, err := range []error{err, planned, worst} {
+		if err == nil || !strings.Contains(err.Error(), "beside long-run means") {
+			t.Errorf("totals beside means: %v", err)
+		}
 	}
 }
 

@@ -196,7 +196,8 @@ func TestRoundingAddsUp(t *testing.T) {
 }
 
 // TestSearchGainsGround: from round to round the bound does not fall nor the objective rise, and the last ones are
-// those of the result. A limit that is given twice has the price of both once.
+// those of the result. A limit that is given twice has the price of both once, and without it the model of the bound is
+// no better by a unit than that price.
 func TestSearchGainsGround(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 1))
 	priced := 0
@@ -230,6 +231,9 @@ func TestSearchGainsGround(t *testing.T) {
 			results = append(results, r)
 			c.task.Constraints = append(c.task.Constraints, c.task.Constraints[0])
 		}
+		if r := results[0]; r.Status <= robust.Feasible {
+			c.checkPrices(t, i, r)
+		}
 		var prices [2]float64
 		for k, r := range results {
 			for _, l := range r.Limits {
@@ -245,6 +249,39 @@ func TestSearchGainsGround(t *testing.T) {
 	}
 	if priced < 5 {
 		t.Errorf("%d limits have a price: want some", priced)
+	}
+}
+
+// checkPrices moves limits in the model of a bound: for each unit its optimum changes by no more than the price, where
+// the limit is wider, and by no less where it is narrower.
+func (c *randomCase) checkPrices(t *testing.T, i int, r *robust.Result) {
+	t.Helper()
+	m := c.model
+	if r.Model != nil {
+		var err error
+		m, err = r.Model.Model()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	price, limit := 0.0, c.task.Constraints[0].Offset
+	for _, l := range r.Limits {
+		if slices.Equal(l.Normal, c.task.Constraints[0].Normal) {
+			price += l.Price
+		}
+	}
+	lower, upper := c.task.Box.Lower(), c.task.Box.Upper()
+	for _, by := range []float64{-0.1, -0.01, 0.01, 0.1} {
+		moved := &randomCase{model: c.model}
+		moved.wanted(t, limit+by, lower, upper)
+		e, err := exact.Solve(t.Context(), m, moved.task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := r.Bound - price*by
+		if e.Status == exact.Optimal && e.Objective < want-1e-7*math.Max(1, math.Abs(want)) {
+			t.Errorf("case %d: a limit with price %g moved by %g: %.12g, want %.12g at least", i, price, by, e.Objective, want)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ type search struct {
 	constant float64     // of the cost
 	columns  []column
 	nominal  *exact.Result
-	prices   []float64 // of the rows, the best known
+	prices   []float64 // of the rows, where the bound was found
 
 	bound    float64
 	model    *Answer      // whose optimum is the bound
@@ -154,7 +154,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	}{
 		{"planning for the nominal model", s.plainPlans},
 		// Where one model is worst for all returns, this ends at once: its plan keeps the limits in all models.
-		{"looking for worst models", func() error { return s.descend(s.prices) }},
+		{"looking for worst models", func() error { return s.descend(make([]float64, len(s.rows))) }},
 		{"mixing policies", s.mix},
 		{"looking for the worst models of the plan", s.worstModels},
 		{"mixing policies", s.mix},
@@ -245,6 +245,7 @@ func (s *search) planFor(a *Answer) (*exact.Result, error) {
 	}
 	if s.task.Cost != nil && r.Bound > s.bound {
 		s.bound, s.model, s.proof = r.Bound, a, r.Proof
+		s.prices = s.rowPrices(r)
 	}
 	for _, c := range mixtureOf(r) {
 		if err := s.add(c.Policy); err != nil {
@@ -383,6 +384,7 @@ func (s *search) takeDual(p passed, prices []float64) {
 	bound := p.greatest[0] - p.margin[0] - allowed - rounding + s.constant
 	if bound > s.bound {
 		s.bound, s.model, s.proof, s.weights = bound, nil, nil, prices
+		s.prices = prices
 	}
 }
 
@@ -402,9 +404,6 @@ func (s *search) descend(prices []float64) error {
 		}
 		s.reportProgress()
 		prices = s.rowPrices(r)
-		if s.bound > before {
-			s.prices = prices
-		}
 		if !(s.bound > before+s.enough()) {
 			return nil
 		}
