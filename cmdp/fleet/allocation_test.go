@@ -165,8 +165,11 @@ func (c *counted) repair(v *allocation, acts [][]int) {
 			var best trade
 			for _, x := range trades(v) {
 				less := c.use[x.slot][k][x.from] - c.use[x.slot][k][x.to]
-				if less > 0 && acts[x.slot][x.from] > 0 && c.fits(x.slot, x.from, x.to) && x.free/float64(less) < least {
-					least, best = x.free/float64(less), x
+				if less <= 0 || acts[x.slot][x.from] == 0 || !c.fits(x.slot, x.from, x.to) {
+					continue
+				}
+				if cost := x.free / float64(less); cost < least {
+					least, best = cost, x
 				}
 			}
 			if math.IsInf(least, 1) {

@@ -401,6 +401,7 @@ func checkKept(t *testing.T, said string, q *Query, b Bound) {
 			t.Errorf("%s: the threshold of %s becomes %g: want one of %v", said, l.Name, l.Threshold, before)
 		}
 	}
+	checkSides(t, said, of)
 	seen := make(map[string]bool)
 	for _, l := range of.Limits {
 		name, limitable := l.Return, of.Limitable()
@@ -427,6 +428,32 @@ func checkKept(t *testing.T, said string, q *Query, b Bound) {
 	})
 	if err != nil || len(seen) != combinations {
 		t.Errorf("%s: %d combinations of thresholds, error %v: want %d", said, len(seen), err, combinations)
+	}
+}
+
+// checkSides: each name that can be limited is something that a bound can be put on, and the side that a sweep moves is
+// the one on which it is limited, from above if it is on none.
+func checkSides(t *testing.T, said string, q *Query) {
+	t.Helper()
+	for _, name := range q.Limitable() {
+		var limited [2]bool // from above, from below
+		for _, l := range q.Limits {
+			of := l.Return
+			if l.Scope == EveryEpisode {
+				of = l.expected.name
+			}
+			if of == name && l.Scope != OfTarget {
+				limited[map[bool]int{true: 1}[l.AtLeast]] = true
+			}
+		}
+		kind, err := q.Side(name)
+		both := limited[0] && limited[1]
+		if errors.Is(err, ErrSides) != both || !both && kind != side(limited[1]) {
+			t.Errorf("%s: %s has the side %q, %v: it is limited from above and below: %v", said, name, kind, err, limited)
+		}
+		if err := (&edit{q: q, p: *q.Problem}).declare(name); err != nil && slices.Contains(q.Returns, name) {
+			t.Errorf("%s: %s is among what can be limited: %v", said, name, err)
+		}
 	}
 }
 

@@ -120,7 +120,8 @@ func TestRoundedFrontsClaimNoMore(t *testing.T) {
 	}
 }
 
-// TestRoundedFleetsClaimNoMore is the same for plans of fleets, whose goals and limits see one side of a total.
+// TestRoundedFleetsClaimNoMore is the same for plans of fleets, whose goals and limits see one side of a total. Of
+// limits that hold with a probability nothing is claimed of all plans.
 func TestRoundedFleetsClaimNoMore(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 33))
 	seen := make(map[string]int)
@@ -160,6 +161,18 @@ func TestRoundedFleetsClaimNoMore(t *testing.T) {
 				truth.Objective, wanted)
 		}
 		seen[fmt.Sprint(truth.Status, " ", r.Status)]++
+		if trial%6 > 0 {
+			continue
+		}
+		safe, err := q.SolveFleetSafely(t.Context(), 0.9, 1, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*exact.Result{safe.Plan.Result, safe.Without.Result} {
+			if r.Status == exact.Optimal || r.Status == exact.Infeasible || !math.IsInf(r.Bound, -1) {
+				t.Errorf("trial %d: safe: %v with bound %g", trial, r.Status, r.Bound)
+			}
+		}
 	}
 	for _, want := range []string{"optimal optimal", "optimal stopped", "infeasible infeasible", "refused"} {
 		if seen[want] == 0 {
@@ -189,6 +202,13 @@ func curved(t *testing.T, p *problem.Problem, over []Objective, opts CompileOpti
 	want := map[bool]exact.Verdict{true: exact.Stopped, false: exact.Undecided}[len(c.Points) > 0]
 	if c.Status != want || !math.IsNaN(c.Error) {
 		t.Errorf("%v with error %g and %d points of rounded totals: want %v", c.Status, c.Error, len(c.Points), want)
+	}
+	d, err := q.DeterministicFront(t.Context(), [2]Objective(over), exact.DeterministicOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Status != exact.Undecided && (d.Status != exact.Stopped || len(d.Points) == 0) {
+		t.Errorf("%v with %d points of policies that do not draw, of rounded totals", d.Status, len(d.Points))
 	}
 	return f
 }
