@@ -98,8 +98,8 @@ func pause(n int) {
 }
 
 // Follow does two jobs of so many parts at the same time, each part after part: the second one begins a part when the
-// first is done with so many parts from that one on, or with all. The first waits for nobody, so that it is done as soon
-// as alone if the system puts the other aside.
+// first is done with so many parts from that one on, or with all. The first waits for nobody, so that it is done as
+// soon as alone if the system puts the other aside.
 func Follow(parts, ahead int, first, second func(part int)) {
 	var done atomic.Int64
 	var wg sync.WaitGroup

@@ -34,6 +34,30 @@ func TestRelayKeepsStagesApart(t *testing.T) {
 	}
 }
 
+// Both jobs do each part once, in order, and the second stays behind the first.
+func TestFollow(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const parts, ahead = 1000, 3
+	var done [2]atomic.Int64
+	job := func(k int) func(part int) {
+		return func(part int) {
+			if k == 0 {
+				runtime.Gosched() // the second job is to be the faster one
+			}
+			if k == 1 && done[0].Load() < int64(min(part+ahead, parts)) {
+				t.Errorf("part %d began after %d parts of the first job", part, done[0].Load())
+			}
+			if n := done[k].Add(1); n != int64(part)+1 {
+				t.Errorf("part %d of job %d came as number %d", part, k, n)
+			}
+		}
+	}
+	Follow(parts, ahead, job(0), job(1))
+	if a, b := done[0].Load(), done[1].Load(); a != parts || b != parts {
+		t.Errorf("%d and %d parts were done", a, b)
+	}
+}
+
 func TestLargest(t *testing.T) {
 	var l Maximum
 	if x := l.Get(); x != 0 {
