@@ -3,6 +3,8 @@ package exact
 import (
 	"math"
 
+	"cmdpsolve/cmdp/internal/parallel"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -11,7 +13,6 @@ import (
 // its choices; v is at most that in each end, up to the margin, and at most the totals and its mean after
 // every choice, so that with what has been collected it can only rise on the way.
 func (p *averageReward) bound(means, totals, v, small []float64) (value, margin float64) {
-	size := 0.0
 	value, lost := startMean(p.m, v)
 	if small != nil {
 		more, alsoLost := startMean(p.m, small)
@@ -23,35 +24,42 @@ func (p *averageReward) bound(means, totals, v, small []float64) (value, margin 
 	}
 	collects := floats.Norm(totals, 1) > 0
 	low := &lowerValues{p.infiniteHorizon, totals, v, small}
-	for s, x := range v {
-		if !p.graph.In[s] {
-			continue
-		}
-		if small != nil {
-			x += small[s]
-		}
-		if p.k.First[s] == p.k.First[s+1] {
-			margin = max(margin, x)
-		}
-		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-			if !p.graph.Allows(int32(c)) {
+	var size parallel.Maximum
+	margin = parallel.ForStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) (margin float64) {
+		most := 0.0
+		for s, x := range v[lo:hi] {
+			s += lo
+			if !p.graph.In[s] {
 				continue
 			}
-			inside := p.ends.Inside[c]
-			if !inside || collects { // else v is the same everywhere
-				lack := low.shortfall(s, c)
-				if math.IsNaN(lack) || lack > 0 && !low.holdsExactly(s, c) {
-					return value, math.Inf(1)
+			if small != nil {
+				x += small[s]
+			}
+			if p.k.First[s] == p.k.First[s+1] {
+				margin = max(margin, x)
+			}
+			for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+				if !p.graph.Allows(int32(c)) {
+					continue
+				}
+				inside := p.ends.Inside[c]
+				if !inside || collects { // else v is the same everywhere
+					lack := low.shortfall(s, c)
+					if math.IsNaN(lack) || lack > 0 && !low.holdsExactly(s, c) {
+						return math.Inf(1)
+					}
+				}
+				if inside {
+					up, weight, error := p.residual(means, p.least.Bias, s, c)
+					most = max(most, math.Abs(x), weight)
+					margin = max(margin, x-(up-error))
 				}
 			}
-			if inside {
-				up, weight, error := p.residual(means, p.least.Bias, s, c)
-				size = max(size, math.Abs(x), weight)
-				margin = max(margin, x-(up-error))
-			}
 		}
-	}
-	return value, margin*(1+8*roundoff) + roundoff*size + lost
+		size.Add(most)
+		return margin
+	})
+	return value, margin*(1+8*roundoff) + roundoff*size.Get() + lost
 }
 
 // boundedTotals reports whether every total that a direction has a part in matters, and on that side. Any other

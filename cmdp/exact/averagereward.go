@@ -61,6 +61,7 @@ func newAverageReward(ctx context.Context, m *cmdp.Model, workers int, c relevan
 	}
 	p.transients, p.least, p.index = make(map[string]*transient), markov.NewLeastMean(p.k, p.ends, p.chain),
 		make([]int32, m.States())
+	p.least.Workers = workers
 	return p, nil
 }
 

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -37,6 +40,8 @@ type LeastMean struct {
 	// Tolerance is how far a least mean may be off relative to the largest reward, 0 for rounding, and Aim how far in
 	// absolute terms.
 	Tolerance, Aim float64
+	// Workers is how many goroutines share large end components.
+	Workers int
 
 	// What Solve finds:
 	Reward []float64 // of each choice inside an end component, in the direction
@@ -661,28 +666,7 @@ func (p *LeastMean) relativeSweeps(ctx context.Context, states, choices []int32,
 	last := math.Inf(1)
 	for n := 1; ; n++ {
 		var high float64
-		low, high = math.Inf(1), math.Inf(-1)
-		for j, s := range states {
-			up, best := math.Inf(1), int32(0)
-			for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
-				if !p.ends.Inside[c] {
-					continue
-				}
-				x := p.Reward[c]
-				next, prob := p.successors(c)
-				for j, n := range next {
-					x += prob[j] * p.Bias[n]
-				}
-				if x < up { // two assignments without a branch, which would be guessed wrong
-					best = c
-				}
-				up = min(up, x)
-			}
-			choices[j] = best
-			up -= p.Bias[s]
-			low, high = min(low, up), max(high, up)
-			p.next[s] = p.Bias[s] + step*up
-		}
+		low, high = p.shareBackups(states, choices, step)
 		span := high - low
 		enough := span <= math.Max(1e-14*scale, 0.5*p.Aim)
 		converges := n%patience != 0 || span <= least*last
@@ -700,6 +684,52 @@ func (p *LeastMean) relativeSweeps(ctx context.Context, states, choices []int32,
 			p.Bias[s] = p.next[s] - base
 		}
 	}
+}
+
+// shareBackups is relativeBackups, by several workers where there are many states.
+func (p *LeastMean) shareBackups(states, choices []int32, step float64) (low, high float64) {
+	work := len(p.kernel.Next) / len(p.next) * len(states)
+	if p.Workers <= 1 || work < threshold.Shared {
+		return p.relativeBackups(states, choices, step)
+	}
+	low, high = math.Inf(1), math.Inf(-1)
+	var lock sync.Mutex
+	parallel.ForStates(p.Workers, len(states), work, func(from, to int) float64 {
+		least, most := p.relativeBackups(states[from:to], choices[from:to], step)
+		lock.Lock()
+		defer lock.Unlock()
+		low, high = min(low, least), max(high, most)
+		return 0
+	})
+	return low, high
+}
+
+// relativeBackups sets choices to the best ones of some states, and the next bias to one that is changed by a part of
+// what these gain. It returns the least and the largest gain.
+func (p *LeastMean) relativeBackups(states, choices []int32, step float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for j, s := range states {
+		up, best := math.Inf(1), int32(0)
+		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
+			if !p.ends.Inside[c] {
+				continue
+			}
+			x := p.Reward[c]
+			next, prob := p.successors(c)
+			for j, n := range next {
+				x += prob[j] * p.Bias[n]
+			}
+			if x < up { // two assignments without a branch, which would be guessed wrong
+				best = c
+			}
+			up = min(up, x)
+		}
+		choices[j] = best
+		up -= p.Bias[s]
+		low, high = min(low, up), max(high, up)
+		p.next[s] = p.Bias[s] + step*up
+	}
+	return low, high
 }
 
 // ErrNoClass is the error of a policy that stays in an end component and has no recurrent class there, or
