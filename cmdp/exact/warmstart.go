@@ -166,8 +166,8 @@ func (p *infiniteHorizon) lookNear(z *markov.LeastTotal, tolerance float64) {
 	z.LookNear(p.visitor.Near)
 }
 
-// leavesNear reports whether the policy whose visits were found last comes to more than a quarter of the states near the
-// start, not just rarely. Where less lies between, policies may lead out, where nothing is to be paid.
+// leavesNear reports whether the policy whose visits were found last comes to more than a quarter of the states near
+// the start, not just rarely. Where less lies between, policies may lead out, where nothing is to be paid.
 func (p *infiniteHorizon) leavesNear() bool {
 	visited := p.visitor.Visited(markov.Rarely)
 	for lo, n := range p.visitor.Near {
@@ -178,8 +178,8 @@ func (p *infiniteHorizon) leavesNear() bool {
 	return false
 }
 
-// restBeyond returns the policy of a solver whose visits were found last. In states that it rarely comes to it is not the
-// best near the start, which may lead away, but the shortest way to rest.
+// restBeyond returns the policy of a solver whose visits were found last. In states that it rarely comes to it is not
+// the best near the start, which may lead away, but the shortest way to rest.
 func (p *infiniteHorizon) restBeyond(z *markov.LeastTotal, policy *markov.Actions) *columnPolicy {
 	if p.visitor.Near == nil {
 		return knownPolicy(policy)
@@ -188,8 +188,8 @@ func (p *infiniteHorizon) restBeyond(z *markov.LeastTotal, policy *markov.Action
 	return knownPolicy(p.liftPolicy(z))
 }
 
-// nearStart returns of the large components in which the process starts, by their first states, how many states are near
-// the start, nil for none. The more nearness, the more these are.
+// nearStart returns of the large components in which the process starts, by their first states, how many states are
+// near the start, nil for none. The more nearness, the more these are.
 func (p *infiniteHorizon) nearStart() map[int32]int32 {
 	const part = 3 // of a component, which is looked at as a whole otherwise
 	q := p.quotient

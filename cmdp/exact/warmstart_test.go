@@ -70,8 +70,8 @@ func TestDirectionsShareValues(t *testing.T) {
 
 // TestDirectionsNearTheStart asks for directions of walks that begin close to their end. Values are found near the
 // start alone, as long as that is enough, for the first two and for those between them. They are compared with policy
-// iteration by dense matrices, and the returns of policies with those of all their visits. No policy goes round and round
-// far away, where it hardly comes.
+// iteration by dense matrices, and the returns of policies with those of all their visits. No policy goes round and
+// round far away, where it hardly comes.
 func TestDirectionsNearTheStart(t *testing.T) {
 	t.Cleanup(threshold.Lower())
 	threshold.Stretch = 16 // sweeps go over all states
@@ -132,7 +132,8 @@ func TestDirectionsNearTheStart(t *testing.T) {
 			}
 			value, margin, err := p.recheck(t.Context(), dir)
 			if err != nil || !(math.Abs(value-v[start]) <= rounding) {
-				t.Errorf("direction %v: bound %.15g, margin %g, error %v: want %.15g", dir, value, margin, err, v[start])
+				t.Errorf("direction %v: bound %.15g, margin %g, error %v: want %.15g", dir, value, margin, err,
+					v[start])
 			}
 		}
 	}

@@ -49,8 +49,8 @@ func (z *LeastTotal) end(i int) int32 {
 	return z.Quotient.Component[i+1]
 }
 
-// RestBeyond makes the policy go the shortest way to rest but in the first states of the components of LookNear, so many
-// of each. Of what is near it would lead some states away, where nothing is to be paid.
+// RestBeyond makes the policy go the shortest way to rest but in the first states of the components of LookNear, so
+// many of each. It would lead some of the others away from the start, where nothing is to be paid.
 func (z *LeastTotal) RestBeyond(near map[int32]int32) {
 	for i, hi := range z.Quotient.Component[1:] {
 		lo, end := z.Quotient.Component[i], z.end(i)
@@ -77,8 +77,8 @@ func (z *LeastTotal) mendNear(lo, end, hi int32) {
 	}
 }
 
-// restingPolicy returns a policy that comes to rest and in some components, by their first states, goes the shortest way
-// on the average: one step counts as many as until a transition happens.
+// restingPolicy returns a policy that comes to rest and in some components, by their first states, goes the shortest
+// way on the average: one step counts as many as until a transition happens.
 func (z *LeastTotal) restingPolicy(in map[int32]int32) []int32 {
 	before := slices.Clone(z.Policy)
 	for i, hi := range z.Quotient.Component[1:] {
