@@ -131,13 +131,15 @@ type thresholdReport struct {
 	Constraint string        `json:"constraint"`
 	Threshold  report.Number `json:"threshold"`
 	Tried      int           `json:"tried"`
+	// Early tells that the time was over before all were tried that may be better.
+	Early bool `json:"early,omitempty"`
 }
 
 // thresholdsOf lists the thresholds of constraints on the worst episodes.
 func thresholdsOf(p *loaded) []thresholdReport {
 	var out []thresholdReport
 	for _, l := range p.Of(query.WorstEpisodes) {
-		out = append(out, thresholdReport{l.Name, report.Number(l.Threshold), len(l.Thresholds)})
+		out = append(out, thresholdReport{l.Name, report.Number(l.Threshold), len(l.Thresholds), p.Early()})
 	}
 	return out
 }
@@ -146,8 +148,12 @@ func thresholdsOf(p *loaded) []thresholdReport {
 func (p *loaded) memoryNotes() report.Note {
 	notes := p.notes()
 	for _, t := range thresholdsOf(p) {
-		notes = append(notes, fmt.Sprintf("The %s is asked for with the threshold %s, the best of %d.", t.Constraint,
-			report.Short(t.Threshold), t.Tried))
+		best := "the best of"
+		if t.Early {
+			best = "the best that was found in time of"
+		}
+		notes = append(notes, fmt.Sprintf("The %s is asked for with the threshold %s, %s %d.", t.Constraint,
+			report.Short(t.Threshold), best, t.Tried))
 	}
 	var parts []string
 	for _, r := range p.Product.Remembered() {

@@ -255,7 +255,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	controller := slices.Contains([]string{".c", ".go"}, filepath.Ext(c.policy)) // with the rows of all steps as tables
 	c.stored = c.secondOpinion || c.deterministic || c.credible.log != "" || controller
 	c.fleets = true
-	c.searching = c.budget / 4
+	c.searching = (c.budget + 3) / 4 // 0 would stand for any time
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
@@ -326,8 +326,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 // solving is the time that is left for one plan, 0 for any: the search for thresholds of the worst episodes takes a
 // quarter, and as much again for a problem that is changed.
 func (c *planCommand) solving(p *loaded) time.Duration {
-	if len(p.Of(query.WorstEpisodes)) > 0 {
-		return c.budget - 2*c.searching
+	if c.budget > 0 && len(p.Of(query.WorstEpisodes)) > 0 {
+		return max(1, c.budget-2*c.searching)
 	}
 	return c.budget
 }

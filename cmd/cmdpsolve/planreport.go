@@ -326,9 +326,7 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	notes := d.SecondOpinion.note()
 	switch {
 	case d.Certificate != nil:
-		notes = append(notes, "No policy keeps every limit.", d.Certificate.explain(p),
-			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.",
-				report.Short(d.Certificate.Distance), d.Certificate.andPossible()))
+		notes = append(notes, "No policy keeps every limit.", d.Certificate.explain(p), d.Certificate.nearest(p.Early()))
 		return append(notes, conflictNotes(d.Conflict)...)
 	case d.Never != nil && d.Return == "":
 		return append(notes, d.Never.notes(d.Status)...)
@@ -441,6 +439,21 @@ func (c *planCertificate) explain(p *loaded) string {
 	}
 	return fmt.Sprintf("Under every policy %s is at least %s, but in all that is allowed%s it is at most %s.",
 		p.Expression(dir), least, c.andPossible(), allowed)
+}
+
+// nearest says how far what was found is from what is allowed, and whether there may be something nearer: at thresholds
+// that were not tried, or since the certificate proves less.
+func (c *planCertificate) nearest(early bool) string {
+	of, rest := "of any policy", ""
+	least := c.Value - c.Support
+	if early || least < 0.999*c.Distance {
+		of = "that were found"
+	}
+	if !early && least < 0.999*c.Distance {
+		rest = ", and no policy comes nearer than " + report.Short(least)
+	}
+	return fmt.Sprintf("The nearest returns %s, shown above, are %s away from what is allowed%s%s.", of,
+		report.Short(c.Distance), c.andPossible(), rest)
 }
 
 // andPossible follows "allowed" where a certificate holds only for what returns can be

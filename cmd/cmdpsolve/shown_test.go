@@ -128,12 +128,16 @@ func resultOf(t *testing.T, of *ask) *result {
 	return r
 }
 
-// countScaled adds the numbers of a certificate as they are shown: its largest coefficient is 1.
+// countScaled adds the numbers of a certificate as they are shown: its largest coefficient is 1, and value and support
+// may be shown by their difference.
 func (r *result) countScaled() {
 	certificate, is := r.has["certificate"].(map[string]any)
 	if !is {
 		return
 	}
+	value, _ := certificate["value"].(float64)
+	support, _ := certificate["support"].(float64)
+	r.known = append(r.known, value-support)
 	largest, scaled := 0.0, new(result)
 	scaled.count(certificate)
 	direction, _ := certificate["direction"].(map[string]any)

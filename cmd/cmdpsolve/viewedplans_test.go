@@ -240,6 +240,26 @@ func (v *view) possible() string {
 	return map[bool]string{true: " and can be returned at all"}[v.is("certificate.possible")]
 }
 
+// nearest says what is nearest to what is allowed of what was found, or of all that there is.
+func (v *view) nearest() {
+	distance, proved := v.num("certificate.distance"), v.num("certificate.value")-v.num("certificate.support")
+	early := false
+	for _, t := range v.list("thresholds") {
+		early = early || t.is("early")
+	}
+	switch {
+	case early:
+		v.say("The nearest returns that were found, shown above, are %s away from what is allowed%s.", six(distance),
+			v.possible())
+	case proved < 0.999*distance:
+		v.say("The nearest returns that were found, shown above, are %s away from what is allowed%s, and no policy comes "+
+			"nearer than %s.", six(distance), v.possible(), six(proved))
+	default:
+		v.say("The nearest returns of any policy, shown above, are %s away from what is allowed%s.", six(distance),
+			v.possible())
+	}
+}
+
 // planSentences say what was found.
 func (v *view) planSentences() {
 	status := v.text("status")
@@ -247,8 +267,7 @@ func (v *view) planSentences() {
 	case v.has("certificate"):
 		v.say("No policy keeps every limit.")
 		v.proof("Under every policy")
-		v.say("The nearest returns of any policy, shown above, are %s away from what is allowed%s.",
-			six(v.num("certificate.distance")), v.possible())
+		v.nearest()
 		v.conflictNamed()
 	case v.has("return"):
 		v.say("The goal has no bound: while all limits are kept, %s grows for as long as the policy goes on, and it "+
@@ -356,8 +375,9 @@ func (v *view) draws() {
 func (v *view) remembered() {
 	v.noted()
 	for _, t := range v.list("thresholds") {
-		v.say("The %s is asked for with the threshold %s, the best of %s.", t.text("constraint"),
-			six(t.num("threshold")), six(t.num("tried")))
+		found := map[bool]string{true: " that was found in time"}[t.is("early")]
+		v.say("The %s is asked for with the threshold %s, the best%s of %s.", t.text("constraint"),
+			six(t.num("threshold")), found, six(t.num("tried")))
 	}
 	var parts []string
 	for _, m := range v.list("memory") {

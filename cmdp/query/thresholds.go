@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
@@ -152,10 +153,23 @@ func (q *Query) BestWithin(ctx context.Context, budget time.Duration) (*Query, e
 	if err != nil {
 		return nil, err
 	}
+	if all.untried && best.Task.Cost != nil { // no limit makes an optimum better, whatever its threshold
+		free := cmdp.Task{Cost: best.Task.Cost, Box: best.Task.Box}
+		r, err := exact.Solve(ctx, best.Model, free, exact.Options{Iterations: 3, NoNearest: true})
+		if err != nil && !errors.Is(err, exact.ErrNoTotal) {
+			return nil, err
+		}
+		if err == nil {
+			all.all = max(all.all, r.Bound)
+		}
+	}
 	of := *best
 	of.elsewhere = all
 	return &of, nil
 }
+
+// Early reports whether the time of [Query.BestWithin] was over before all thresholds were tried that may be better.
+func (q *Query) Early() bool { return q.elsewhere != nil && q.elsewhere.early }
 
 // BestOf is [Query.Best] for callers who plan themselves: plan makes the query with thresholds, by [Query.At],
 // and solves it. It also returns the optimum, with a bound that holds for all thresholds: it is undecided where
@@ -213,6 +227,8 @@ func (s *bestSearch) improve(thresholds []float64) error {
 		worse := !improves(s.found, cost, missed)
 		if worse || s.all.over() {
 			s.all.pass(cost, missed)
+			open := s.found.Status != exact.Infeasible && !keepsLimits(s.found) // it may miss the limits by more
+			s.all.early = s.all.early || !worse || open && s.all.over()
 			s.all.untried = s.all.untried || !worse && missed == 0
 			return nil
 		}
@@ -275,7 +291,8 @@ func endless(err error) bool {
 type bounds struct {
 	all, open float64
 	end       time.Time // of the search, 0 for none
-	untried   bool      // some were not tried by then that may be better
+	early     bool      // some were not tried by then that may be better
+	untried   bool      // some of these may keep the limits
 }
 
 func newBounds() *bounds { return &bounds{all: math.Inf(1), open: math.Inf(1)} }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 )
 
@@ -269,6 +270,14 @@ transitions:
 			t.Fatal(err)
 		}
 		stopped := r.Status == exact.Stopped && r.Bound <= cost && (r.HasPolicy() || math.IsInf(r.Gap, 1))
+		free, err := exact.Solve(t.Context(), q.Model, cmdp.Task{Cost: q.Task.Cost, Box: q.Task.Box}, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !early.Early() || q.Task.Cost != nil && r.Bound < free.Bound-1e-9 {
+			t.Errorf("%s, stopped at once: early %v, at least %g: want %g as without limits", name, early.Early(), r.Bound,
+				free.Bound)
+		}
 		if !stopped || r.HasPolicy() && r.Objective < cost-1e-7 || r.Certificate != nil {
 			t.Errorf("%s, stopped at once: %v, cost %g, at least %g, want %g", name, r.Status, r.Objective, r.Bound, cost)
 		}
