@@ -71,6 +71,9 @@ func checkMemory(t *testing.T, trial int, p *monitor.ProductModel) {
 	for s := range p.Model.States() {
 		memory := p.Memory(s)
 		said := fmt.Sprint(p.State(s), " with ", memory)
+		if first := p.Memory(0); (first == "") != (memory == "") {
+			t.Fatalf("trial %d: %q is remembered in state 0, and %q in state %d", trial, first, memory, s)
+		}
 		if seen[said] || visits && memory != "" {
 			t.Fatalf("trial %d: two states are %q, or nothing is remembered", trial, said)
 		}

@@ -47,6 +47,15 @@ func TestGeneratedRows(t *testing.T) {
 				limits = append(limits, monitor.Threshold{Kind: kind, At: float64(rng.IntN(7)) / 10, Enforced: true})
 			}
 			spec.Enforced = []int{len(spec.Monitors)}
+			if i%4 == 1 { // rows that are generated keep no table: these are to be stored
+				left, err := monitor.NewTable(monitor.TableSpec{Title: "left", Memory: []string{"here", "left"},
+					Symbol: symbols(randomSet(rng, m.States())), Next: [][]int{{0, 1}, {1, 1}},
+					Broken: []bool{false, true}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				spec.Monitors, spec.Enforced = append(spec.Monitors, left), append(spec.Enforced, len(spec.Monitors)+1)
+			}
 		}
 		spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits}))
 		if i%8 == 1 {

@@ -230,6 +230,9 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 	}
 	costs := []spending{{0, nil, 0.6, func(e episode) float64 { return e.total(0) }},
 		{1, nil, 2, func(e episode) float64 { return e.total(1) }}}
+	if monitor.Unit(monitor.Amounts(m, 0)).IsInt() {
+		costs[0].step = 1 // the unit where nothing is returned
+	}
 	if sh.negative {
 		costs = nil
 	}
@@ -334,7 +337,7 @@ func drawWalk(t *testing.T, rng *rand.Rand, trial int) *walk {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
 	}
-	spec := monitor.Spec{Model: m, Generate: min(1, trial%5)}
+	spec := monitor.Spec{Model: m, Generate: min(1, trial%5/2)}
 	width := m.Dim()
 	for _, d := range w.of {
 		spec.Monitors = append(spec.Monitors, d.Monitor)
@@ -431,6 +434,60 @@ func (w *walk) checkParts() {
 			w.Errorf("trial %d: tuple %d is %q and %q, which is tuple %d too", w.trial, tuple, before, text, number)
 		}
 		words[tuple], tuples[text] = text, tuple
+	}
+	if w.p.Model.Horizon() > 0 {
+		w.checkEquivalent()
+	}
+}
+
+// checkEquivalent: a transition is as likely as those of the pairs of the same state, by the same action of the base.
+// One that the model does not have leads each of them to what its own monitors remember after the first returns of the
+// action, where that comes up.
+func (w *walk) checkEquivalent() {
+	m, sh, h := w.p.Model, w.p.Model.Shape(), w.rng.IntN(w.p.Model.Horizon())
+	key := func(state int, parts []int) string { return fmt.Sprint(state, parts) }
+	pairs := make(map[string]int)
+	for s := range m.States() {
+		var parts []int
+		for i := range w.of {
+			parts = append(parts, w.p.Part(s, i))
+		}
+		if k := key(w.p.State(s), parts); !strings.HasPrefix(w.p.Memory(s), "start") {
+			pairs[k] = s
+		}
+	}
+	after := func(s, a, next int) int {
+		state, returns := w.p.State(next), slices.Clone(w.edges(h, s, a, w.p.State(s))[0].returns)
+		tr, parts := monitor.Transition{State: w.p.State(s), Choice: w.p.Action(h, s, a), Next: state}, []int(nil)
+		if first, end := w.p.Base().Rows(h).Choices(tr.State); first < end {
+			tr.Choice += first
+			copy(returns, w.p.Base().Rows(h).Outcome(tr.Choice, 0))
+		}
+		for i, d := range w.of {
+			tr.Returns = returns
+			dst := make([]float64, d.Rewards())
+			parts = append(parts, d.Step(dst, w.p.Part(s, i), tr))
+			returns = append(returns, dst...)
+		}
+		if to, is := pairs[key(state, parts)]; is {
+			return to
+		}
+		return next
+	}
+	for s := range m.States() {
+		for a := range sh.Actions(h, s) {
+			c, _, _ := possible(m.Rows(h), s, a)
+			successors, _ := m.Rows(h).Row(c)
+			next := w.rng.IntN(m.States())
+			sh.EachEquivalent(h, s, a, next, nil, func(state, action, to int, _ []float64) {
+				if w.p.State(state) != w.p.State(s) || w.p.Action(h, state, action) != w.p.Action(h, s, a) {
+					w.Errorf("trial %d: action %d of state %d is as likely as %d of %d", w.trial, action, state, a, s)
+				}
+				if want := after(state, action, next); !slices.Contains(successors, int32(next)) && to != want {
+					w.Errorf("trial %d: action %d of state %d leads to %d: want %d", w.trial, action, state, to, want)
+				}
+			})
+		}
 	}
 }
 
