@@ -44,7 +44,7 @@ type SimultaneousTotals struct {
 func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 	q := z.Quotient
 	if z.gamma < 1 || len(q.Merged) > 0 || len(q.ZeroStates) > 0 || z.Cancels() || z.improper >= 0 ||
-		dim == 0 || len(q.To) == 0 {
+		dim == 0 || q.Rest == 0 || len(q.To) == 0 {
 		return nil
 	}
 	head, ok := q.heads()
