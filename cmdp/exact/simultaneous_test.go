@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// severalStarts draws a model without cycles in which episodes start in several states.
-func severalStarts(t *testing.T, rng *rand.Rand) *cmdp.Model {
+// startingIn draws a model without cycles in which episodes start in some of its 41 states.
+func startingIn(t *testing.T, rng *rand.Rand, start []cmdp.StartState) *cmdp.Model {
 	t.Helper()
 	const states = 40
 	k := cmdp.NewKernel()
@@ -24,9 +24,7 @@ func severalStarts(t *testing.T, rng *rand.Rand) *cmdp.Model {
 		k.EndState()
 	}
 	k.EndState()
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Dim: 2, Discount: 1, Kernels: []cmdp.Kernel{k}, Start: []cmdp.StartState{
-		{State: 5, Probability: 0.25}, {State: states, Probability: 0.125}, {State: 0, Probability: 0.5},
-		{State: 33, Probability: 0.125}}})
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Dim: 2, Discount: 1, Kernels: []cmdp.Kernel{k}, Start: start})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +39,8 @@ func TestSimultaneousPricer(t *testing.T) {
 	for trial := range 12 {
 		m := grid{width: 3, height: 3 + rng.IntN(2), ahead: 0.8, slips: true, sure: 0.6}.model(t, rng)
 		if trial%3 == 0 {
-			m = severalStarts(t, rng)
+			m = startingIn(t, rng, []cmdp.StartState{{State: 5, Probability: 0.25}, {State: 40, Probability: 0.125},
+				{State: 0, Probability: 0.5}, {State: 33, Probability: 0.125}})
 		}
 		p, err := newInfiniteHorizon(t.Context(), m, 2, allRelevant(2), nil)
 		if err != nil {
@@ -71,5 +70,11 @@ func TestSimultaneousPricer(t *testing.T) {
 				t.Errorf("direction %v at once is %+v, alone %+v", dir, found[k], alone)
 			}
 		}
+	}
+	// Where nothing can be chosen there is nothing to price.
+	m := startingIn(t, rng, []cmdp.StartState{{State: 40, Probability: 1}})
+	r, err := Front(t.Context(), m, cmdp.Task{}, FrontOptions{Over: [][]float64{{1, 0}, {0, 1}}})
+	if err != nil || r.Status != Optimal || len(r.Points) != 1 {
+		t.Errorf("without choices: %+v, error %v: want one point", r, err)
 	}
 }

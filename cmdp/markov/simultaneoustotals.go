@@ -36,7 +36,8 @@ type SimultaneousTotals struct {
 	head     []uint8 // of each state, its number among the heads of its component, from 1, and 0 for others
 	system   laneFeedback
 	proper   []int32 // a policy that comes to rest
-	rounding float64 // more than what rounding takes from a sum of numbers of the size 1
+	error    float64 // more than what rounding takes from a sum of numbers of the size 1
+	rounding float64 // what is taken from one, twice as much at least
 }
 
 // Simultaneous returns the simultaneous program of a quotient for models with dim returns, or nil where it does not
@@ -52,7 +53,8 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 		return nil
 	}
 	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim), head: head,
-		proper: slices.Clone(z.Policy), rounding: z.roundingShare() + 4*float64(dim)*unit}
+		proper: slices.Clone(z.Policy), error: float64(dim+z.longest+4) * unit}
+	out.rounding = max(z.roundingShare(), 2*out.error)
 	out.mask, out.rest = q.window(threshold.Block)
 	out.Values = make([]Lanes, out.rest+1)
 	out.Returns = make([]Lanes, int(out.rest+1)*dim)
@@ -339,7 +341,7 @@ func (z *SimultaneousTotals) taken(s, i int32) (in [NumLanes]bool) {
 
 // improve changes the policies in a component wherever a choice is better by more than half of what it is made cheaper
 // by, and reports whether one is. Else values are proved but above some backup: what a choice gives exceeds the value
-// by more than rounding, which is less than a quarter of what choices are made cheaper by.
+// by more than rounding, which is less than half of what choices are made cheaper by.
 func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLanes]bool) {
 	for s := lo; s < hi; s++ {
 		if vectors {
@@ -353,7 +355,7 @@ func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLane
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
 			gain, size, out := z.backup(s, i, 0, 0, old)
 			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
-			better, proved := gain.AddScaled(-0.5, charge).Array(), gain.AddScaled(-0.25, charge).Array()
+			better, proved := gain.AddScaled(-0.5, charge).Array(), gain.AddScaled(-z.error, size).Array()
 			// x is what it would give the state if it is taken for good
 			for k, x := range gain.Minus(charge).Over(out).Array() {
 				switch {
