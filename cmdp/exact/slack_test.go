@@ -214,3 +214,38 @@ func TestSlackBesideConstant(t *testing.T) {
 		}
 	}
 }
+
+// TestSlackBesideGrowth: a total that has no limit changes no slack of limits on means, however it grows.
+func TestSlackBesideGrowth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 26))
+	for range 30 {
+		rows, limit := "", 1+rng.IntN(8)
+		for s := range 3 {
+			for a := range 3 {
+				rows += fmt.Sprintf("{state: %d, action: %d, next: {%d: 1}, returns: {pay: %d, fuel: %d}}, ", s, a, (s+a)%3,
+					rng.IntN(10), rng.IntN(3))
+			}
+		}
+		var slack [2]float64
+		for i, criterion := range []string{"average", "total"} {
+			text := fmt.Sprintf("format: cmdp/1\ncriterion: average\nstates: 3\nstart: 0\nreturns: {pay: {}, fuel: "+
+				"{criterion: %s}}\nconstraints: [{return: pay, at_most: %d}]\ntransitions: [%s]\n", criterion, limit, rows)
+			p, err := problem.Parse("test.yaml", []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task, err := query.TaskOf(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := exact.PlannerOf(t, p.Model).Slack(t.Context(), task, exact.Options{})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			slack[i] = r.Radius
+		}
+		if slack[0] != slack[1] && !(math.Abs(slack[0]-slack[1]) <= 1e-7) {
+			t.Errorf("the slack of pay ≤ %d is %g beside a mean, and %g beside a total: %s", limit, slack[0], slack[1], rows)
+		}
+	}
+}
