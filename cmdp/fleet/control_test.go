@@ -827,7 +827,7 @@ func TestTenthsAreCounted(t *testing.T) {
 func TestUnitsOfLimits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 30))
 	const unit = 1 << 12
-	for i := range 12 {
+	for i := range 8 {
 		f := random(t, rng, shape{types: 2, agents: 10, states: 3, actions: 3, successors: 2, horizon: 4, resources: 2,
 			stepwise: i%2 == 0})
 		limits := []fleet.Limit{{Return: 2, Step: fleet.Episode, Bound: math.Ceil(float64(f.Agents())/4) + 0.25}}

@@ -90,22 +90,3 @@ func TestSetsOfStates(t *testing.T) {
 		}
 	}
 }
-
-// TestLabelsNamedAsStates writes labels, some of which are called as states are, and reads them again.
-func TestLabelsNamedAsStates(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 2))
-	for range 100 {
-		p := mustParse(t, `{format: cmdp/1, horizon: 2, states: [a, b, c, d], start: 0, returns: [r],
-			transitions: [{state: 0, action: 0, next: {1: 1}}]}`)
-		for _, i := range rng.Perm(6)[:1+rng.IntN(6)] {
-			l := exchange.Label{Name: []string{"a", "b", "c", "d", "low", "high"}[i]}
-			for s := range int32(4) {
-				if rng.IntN(2) == 0 {
-					l.States = append(l.States, s)
-				}
-			}
-			p.Labels = append(p.Labels, l)
-		}
-		roundTrip(t, p)
-	}
-}
