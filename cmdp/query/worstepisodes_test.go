@@ -261,26 +261,32 @@ transitions:
 			t.Errorf("%s: %v, cost %g, violation %g at %d of %d thresholds: want %g, %g at few", name, r.Status,
 				r.Objective, r.Violation, tried, n, cost, violation)
 		}
-		early, err := q.BestWithin(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err = early.Solve(t.Context(), exact.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stopped := r.Status == exact.Stopped && r.Bound <= cost && (r.HasPolicy() || math.IsInf(r.Gap, 1))
-		free, err := exact.Solve(t.Context(), q.Model, cmdp.Task{Cost: q.Task.Cost, Box: q.Task.Box}, exact.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !early.Early() || q.Task.Cost != nil && r.Bound < free.Bound-1e-9 {
-			t.Errorf("%s, stopped at once: early %v, at least %g: want %g as without limits", name, early.Early(), r.Bound,
-				free.Bound)
-		}
-		if !stopped || r.HasPolicy() && r.Objective < cost-1e-7 || r.Certificate != nil {
-			t.Errorf("%s, stopped at once: %v, cost %g, at least %g, want %g", name, r.Status, r.Objective, r.Bound, cost)
-		}
+		checkStoppedAtOnce(t, name, q, cost)
+	}
+}
+
+// checkStoppedAtOnce: a search for thresholds that ends at once says so, and its bound holds for all of them.
+func checkStoppedAtOnce(t *testing.T, name string, q *Query, cost float64) {
+	t.Helper()
+	early, err := q.BestWithin(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := early.Solve(t.Context(), exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := r.Status == exact.Stopped && r.Bound <= cost && (r.HasPolicy() || math.IsInf(r.Gap, 1))
+	free, err := exact.Solve(t.Context(), q.Model, cmdp.Task{Cost: q.Task.Cost, Box: q.Task.Box}, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !early.Early() || q.Task.Cost != nil && r.Bound < free.Bound-1e-9 {
+		t.Errorf("%s, stopped at once: early %v, at least %g: want %g as without limits", name, early.Early(), r.Bound,
+			free.Bound)
+	}
+	if !stopped || r.HasPolicy() && r.Objective < cost-1e-7 || r.Certificate != nil {
+		t.Errorf("%s, stopped at once: %v, cost %g, at least %g, want %g", name, r.Status, r.Objective, r.Bound, cost)
 	}
 }
 
