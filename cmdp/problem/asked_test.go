@@ -380,3 +380,87 @@ func TestGameProperties(t *testing.T) {
 		}
 	}
 }
+
+// A drawnGame has five states. Each has an owner and two actions, which lead to two states with 0.5 each.
+type drawnGame struct {
+	owner [5]int
+	next  [5][2][2]int
+	text  string
+}
+
+func drawGame(rng *rand.Rand) *drawnGame {
+	g := &drawnGame{owner: [5]int{0, 1, rng.IntN(2), rng.IntN(2), rng.IntN(2)}}
+	players, commands := [2]string{}, ""
+	for s := range g.owner {
+		for a := range 2 {
+			to := [2]int{rng.IntN(5), rng.IntN(5)}
+			g.next[s][a] = to
+			players[g.owner[s]] += fmt.Sprintf(",[a%d_%d]", s, a)
+			commands += fmt.Sprintf("  [a%d_%d] x=%d -> 0.5:(x'=%d) + 0.5:(x'=%d);\n", s, a, s, to[0], to[1])
+		}
+	}
+	g.text = fmt.Sprintf("smg\nplayer one %s endplayer\nplayer two %s endplayer\nmodule m\n  x : [0..4];\n%sendmodule\n",
+		players[0][1:], players[1][1:], commands)
+	return g
+}
+
+// until is the probability of through U<=left goal, sets bit by bit, in state s, if a player makes it as great as
+// possible, and the other one as small.
+func (g *drawnGame) until(through, goal, left, greatest, s int) float64 {
+	switch {
+	case goal>>s&1 == 1:
+		return 1
+	case through>>s&1 == 0 || left == 0:
+		return 0
+	}
+	var of [2]float64
+	for a, next := range g.next[s] {
+		for _, to := range next {
+			of[a] += 0.5 * g.until(through, goal, left-1, greatest, to)
+		}
+	}
+	if g.owner[s] == greatest {
+		return max(of[0], of[1])
+	}
+	return min(of[0], of[1])
+}
+
+// TestDrawnGameProperties compares until in drawn games with the recursion over the steps that are left.
+func TestDrawnGameProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 20))
+	path := filepath.Join(t.TempDir(), "drawn.prism")
+	for range 60 {
+		g := drawGame(rng)
+		if err := os.WriteFile(path, []byte(g.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		through, goal, steps := 1+2*rng.IntN(16), 2+2*rng.IntN(15), 1+rng.IntN(4) // no game is over at the start
+		set := func(bits int) string {
+			var in []string
+			for s := range g.owner {
+				if bits>>s&1 == 1 {
+					in = append(in, fmt.Sprintf("x=%d", s))
+				}
+			}
+			return strings.Join(in, "|")
+		}
+		agent, most := rng.IntN(2), rng.IntN(2)
+		asks := fmt.Sprintf("<<%d>> P%s=? [(%s) U<=%d (%s)]", agent+1, []string{"min", "max"}[most], set(through), steps,
+			set(goal))
+		p, err := problem.ReadWith(path, problem.ReadOptions{Property: &problem.Property{File: "p.props", Text: asks}})
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", asks, err, g.text)
+		}
+		q, err := query.New(context.Background(), p, query.CompileOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := exact.SolveGame(context.Background(), q.Model, q.Task)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", asks, err, g.text)
+		}
+		if want := g.until(through, goal, steps, (agent+most+1)%2, 0); math.Abs(v.Returns[0]-want) > 1e-9 {
+			t.Errorf("%s: %.9g, want %.9g\n%s", asks, v.Returns[0], want, g.text)
+		}
+	}
+}

@@ -256,3 +256,32 @@ func TestFleetErrors(t *testing.T) {
 		t.Error("an empty fleet")
 	}
 }
+
+// TestTimesOfTypes: all types sum over the time of the fleet, or over that of the first, however near theirs is to it.
+func TestTimesOfTypes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 11))
+	times := []string{"horizon: 2", "horizon: 3", "discount: 0.75", "discount: 0.7500000001", "discount: 0.999",
+		"discount: 0.9991", "criterion: average"}
+	for range 100 {
+		near := 2 * rng.IntN(3)
+		draw := func() string { return times[near+rng.IntN(3)] }
+		text, said, same := "format: cmdp/1\nreturns: [n]\n", "", true
+		if rng.IntN(2) == 0 {
+			said = draw()
+			text += said + "\n"
+		}
+		text += "fleet:\n"
+		for i := range 2 {
+			time := draw()
+			if said == "" {
+				said = time
+			}
+			same = same && time == said
+			text += fmt.Sprintf("  - {name: t%d, count: 1, model: {%s, states: 1, start: 0, returns: [n], "+
+				"transitions: [{state: 0, action: go, next: {0: 1}}]}}\n", i, time)
+		}
+		if _, err := Parse("fleet.yaml", []byte(text), nil); (err == nil) != same {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}

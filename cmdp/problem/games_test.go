@@ -257,3 +257,44 @@ func TestScriptsNameOneAction(t *testing.T) {
 		t.Errorf("%v", counts)
 	}
 }
+
+// TestFixedOpponentsAtSteps: rows for every step may name what the opponent is offered at some steps alone, if the
+// others have rows of their own or nothing to choose.
+func TestFixedOpponentsAtSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 13))
+	for range 50 {
+		text := "format: cmdp/1\nhorizon: 3\nstates: 2\nstart: 0\nreturns: [r]\ntransitions:\n" +
+			"  - {state: 1, action: go, opponent: z, next: {0: 1}}\n"
+		o := &OpponentSpec{Policy: "fixed", Probabilities: []OpponentChoice{{State: "0", Opponent: "x", Probability: 0.25},
+			{State: "0", Opponent: "y", Probability: 0.75}}}
+		for h, offer := range rng.Perm(3) { // x and y at one step, v and w at one, and nothing at one
+			names := [][]string{{"x", "y"}, {"v", "w"}, nil}[offer]
+			if offer == 1 {
+				o.Probabilities = append(o.Probabilities,
+					OpponentChoice{State: "0", Opponent: "v", Step: h + 1, Probability: 0.625},
+					OpponentChoice{State: "0", Opponent: "w", Step: h + 1, Probability: 0.375})
+			}
+			rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+			for _, name := range names {
+				text += fmt.Sprintf("  - {state: 0, action: go, opponent: %s, step: %d, next: {1: 1}}\n", name, h+1)
+			}
+		}
+		p := mustParse(t, text)
+		policy, err := o.fixed(p)
+		if err != nil {
+			t.Fatalf("%v\n%s%+v", err, text, o.Probabilities)
+		}
+		for h := range 3 {
+			got := make([]float64, p.offered(h, 0))
+			if len(got) > 0 {
+				policy.Distribution(got, h, 0)
+			}
+			for b, q := range got {
+				name := p.OpponentName(h, 0, b)
+				if want := map[string]float64{"x": 0.25, "y": 0.75, "v": 0.625, "w": 0.375}[name]; q != want {
+					t.Fatalf("step %d: %s has %g: want %g\n%s%+v", h+1, name, q, want, text, o.Probabilities)
+				}
+			}
+		}
+	}
+}

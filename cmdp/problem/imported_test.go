@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -353,4 +354,46 @@ func solve(t *testing.T, p *problem.Problem) *exact.Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestImportedIntervals: branches of a choice to the same state are one successor, whose bounds are the sums of theirs.
+func TestImportedIntervals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	twins := 0
+	for range 500 {
+		m := exchangetest.Random(rng, exchangetest.Has{Intervals: true, Twins: true, StateRewards: true})
+		if len(m.Rewards) == 0 || m.Choices() == 0 || m.Lower == nil {
+			continue
+		}
+		p, err := problem.Import(m, problem.Time{Horizon: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for c := range m.Choices() {
+			lower, upper := m.Bounds(c)
+			got, most := p.Intervals.Row(0, c)
+			if (lower == nil) != (got == nil) {
+				t.Fatalf("choice %d: bounds %v: want %v", c, got, lower)
+			}
+			next, _ := p.Model.Rows(0).Row(c)
+			for i := range got {
+				l, u := 0.0, 0.0
+				for e, to := range m.Target[m.Offset[c]:m.Offset[c+1]] {
+					if to == next[i] {
+						l += lower[e]
+						u += upper[e]
+					}
+				}
+				if math.Abs(got[i]-l) > 1e-12 || math.Abs(most[i]-min(u, 1)) > 1e-12 {
+					t.Fatalf("choice %d to %d: from %g to %g: want %g to %g", c, next[i], got[i], most[i], l, u)
+				}
+			}
+			if lower != nil && len(next) < len(lower) {
+				twins++
+			}
+		}
+	}
+	if twins < 20 {
+		t.Errorf("%d choices lead to a state twice", twins)
+	}
 }

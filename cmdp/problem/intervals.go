@@ -232,7 +232,7 @@ func (b *rowBounds) of(next []int32) (lower, upper []float64) {
 			}
 		}
 		lower = append(lower, l)
-		upper = append(upper, u)
+		upper = append(upper, min(u, 1)) // several branches that lead there may have more in sum
 	}
 	return lower, upper
 }

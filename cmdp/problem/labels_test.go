@@ -2,6 +2,7 @@ package problem
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -81,6 +82,9 @@ func TestSetsOfStates(t *testing.T) {
 			if in[s] != holds(set, s, p.Labels) {
 				t.Fatalf("%s: state %d in the set: %v", text, s, in[s])
 			}
+		}
+		if list, err := newStateFinder(p, 6).list(set); err == nil && !slices.Equal(list, exchange.StatesOf(in)) {
+			t.Fatalf("%s: the states %v: want %v, in order", text, list, exchange.StatesOf(in))
 		}
 		// What is written is what was meant.
 		n, bad := parseYAML(text, 1)

@@ -321,3 +321,54 @@ func FuzzReadLog(f *testing.F) {
 		}
 	})
 }
+
+// TestLogsOfWhatIsPossible: a log that is held to the problem has the successors of positive probability and no others.
+func TestLogsOfWhatIsPossible(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 12))
+	p := mustParse(t, "{format: cmdp/1, horizon: 1, states: 3, start: 0, returns: [r], transitions: []}")
+	for range 50 {
+		log, want, k := "state,action,next,count\n", []int(nil), cmdp.NewKernel()
+		for s := range 3 {
+			probs := []float64{0, 0, 0}
+			for range 2 {
+				probs[rng.IntN(3)] += 0.5
+			}
+			var next []int32
+			var of []float64
+			for to, q := range probs {
+				if q > 0 || rng.IntN(2) == 0 { // a model may have successors of probability 0
+					next, of = append(next, int32(to)), append(of, q)
+				}
+				log += fmt.Sprintf("%d,0,%d,2\n", s, to)
+				if q == 0 {
+					want = append(want, 2+3*s+to)
+				}
+			}
+			k.Append(next, of, []float64{1})
+			k.EndState()
+		}
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 1, Dim: 1, Start: p.Model.StartStates(),
+			Kernels: []cmdp.Kernel{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "log.csv")
+		if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		counts, err := cmdp.NewCounts(m.Shape(), false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ReadLog(file, p.WithModel(m).Process(), counts, LogOptions{Support: true})
+		var errs Errors
+		errors.As(err, &errs)
+		var got []int
+		for _, e := range errs {
+			got = append(got, e.Line)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("lines %v are impossible: want %v of %+v\n%s", got, want, k, log)
+		}
+	}
+}

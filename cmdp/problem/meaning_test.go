@@ -153,7 +153,8 @@ func TestDistancesByDefinition(t *testing.T) {
 			t.Fatal(text)
 		}
 		low := []float64{10 * rng.NormFloat64(), 10 * rng.NormFloat64()}
-		domain, err := geometry.NewBox(low, []float64{low[0] + rng.Float64(), low[1] + 5*rng.Float64()})
+		size := math.Pow(10, 3*rng.Float64()-1) // also domains that are wide beside how far the set is
+		domain, err := geometry.NewBox(low, []float64{low[0] + size*rng.Float64(), low[1] + 5*size*rng.Float64()})
 		if err != nil {
 			t.Fatal(err)
 		}
