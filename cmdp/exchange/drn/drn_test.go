@@ -59,7 +59,8 @@ func TestStormForms(t *testing.T) {
 				continue
 			}
 			text += line
-			if inside && rng.IntN(2) == 0 {
+			isName := s >= 0 && strings.HasPrefix(line, "//")
+			if (inside || isName) && rng.IntN(2) == 0 {
 				text += "\t//[z=1]\n"
 			}
 		}
@@ -70,6 +71,47 @@ func TestStormForms(t *testing.T) {
 		if err := exchangetest.Same(m, again); err != nil {
 			t.Fatal(i, err, text)
 		}
+	}
+}
+
+// TestOddNames: whatever names have in them, the model that is read is the one that was written, or it is not written.
+func TestOddNames(t *testing.T) {
+	has := exchangetest.All
+	has.Game, has.BranchRewards, has.BranchActions, has.SkewedStart = false, false, false, false
+	rng := rand.New(rand.NewPCG(64, 3))
+	marks := []string{"[", "]", "a", "1", ",", ":", "/", "//", "@", "#", "$", "-", "=", " ", "\"", "\t", "_", "é"}
+	written := 0
+	for i := range 1000 {
+		m := exchangetest.Random(rng, has)
+		odd := func() string {
+			return marks[rng.IntN(len(marks))] + marks[rng.IntN(len(marks))] + fmt.Sprint(rng.IntN(1000))
+		}
+		for k := range m.Labels {
+			if m.Labels[k].Name != exchange.Deadlock {
+				m.Labels[k].Name = odd()
+			}
+		}
+		for k := range m.Rewards {
+			m.Rewards[k].Name = odd()
+		}
+		if m.ChoiceActions != nil {
+			m.ChoiceActions.Names[rng.IntN(len(m.ChoiceActions.Names))] = odd()
+		}
+		var b bytes.Buffer
+		if drn.Write(&b, m) != nil {
+			continue
+		}
+		written++
+		again, err := read(b.String())
+		if err != nil {
+			t.Fatal(i, err, b.String())
+		}
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err, b.String())
+		}
+	}
+	if written < 100 {
+		t.Errorf("%d models were written", written)
 	}
 }
 
