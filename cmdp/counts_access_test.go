@@ -12,8 +12,8 @@ func generator(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 5)) }
 // TestAccess wants the accessors to tell what an independent tally of the same
 // episodes tells.
 func TestAccess(t *testing.T) {
-	m := randomModel(t, 3, 4, 3, 2, true)
-	for _, pooled := range []bool{false, true} {
+	for trial := range 12 {
+		m, pooled, episodes := randomModel(t, uint64(trial/4), 4, 3, 2, true), trial%2 == 1, []int{3, 40}[trial%4/2]
 		c, err := NewCounts(m.Shape(), pooled, NewReturnConfidence(m.Shape(), 1, 1))
 		if err != nil {
 			t.Fatal(err)
@@ -21,7 +21,7 @@ func TestAccess(t *testing.T) {
 		type key struct{ h, s, a, next int }
 		tally, sum := map[key]int{}, map[key]float64{}
 		tr := NewTrajectory(m.Shape())
-		for k := range 40 {
+		for k := range episodes {
 			env, agent := generator(uint64(k)), generator(uint64(k+1000))
 			tr.Play(m, Uniform{m.Shape()}, env, agent)
 			c.Observe(tr)

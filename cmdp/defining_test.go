@@ -444,7 +444,24 @@ func TestTheoryLogarithms(t *testing.T) {
 		if got := b.Width(stage, moments(test.visits)); !near(got, test.want) {
 			t.Errorf("%s: bonus %.15g: want %.15g", name, got, test.want)
 		}
+		twice := shape(2*test.sh.states, test.sh.dim) // of which there is no more to learn
+		twice.factor = unknownSizes{test.sh}
+		b, err = NewBonus(twice, test.bernstein, test.pooled, BonusScale{Mode: test.mode}, Confidence{100, 0.05})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Width(stage, moments(test.visits)); !near(got, test.want) {
+			t.Errorf("%s, with a known memory: bonus %.15g: want %.15g", name, got, test.want)
+		}
 	}
+}
+
+// unknownSizes says that as much is to be learned as of a shape.
+type unknownSizes struct{ *Shape }
+
+func (u unknownSizes) Of(state int) int { return state % u.states }
+
+func (u unknownSizes) Each(int, int, int, int, []float64, func(state, action, next int, returns []float64)) {
 }
 
 // TestReturnLogarithm: kernel and returns share the failure probability, and the

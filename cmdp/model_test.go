@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // randomModel returns a small model with random numbers of actions, sparse rows
@@ -259,20 +261,76 @@ func TestRestingStatesKeepTheirPlace(t *testing.T) {
 	}
 }
 
+// TestReturnToGoPromiseIsChecked: the longest and the shortest ways from any state at any step can be promised, and
+// nothing less, of either side of any return.
 func TestReturnToGoPromiseIsChecked(t *testing.T) {
-	build := func(upper float64) error {
-		b := NewBuilder(ModelSpec{Horizon: 10, Dim: 1, Start: []StartState{{0, 1}},
-			ReturnToGo: &Interval{[]float64{0}, []float64{upper}}}, 2)
-		b.Add(Row{Step: EveryStep, Next: []Transition{{Next: 1, Probability: 0.5}, {Next: 0, Probability: 0.5}},
-			Returns: []float64{0.5}})
-		_, err := b.Build()
-		return err
+	for seed := range uint64(20) {
+		m := randomModel(t, seed, 3, 4, 2, seed%2 == 0)
+		promise := Interval{make([]float64, 2), make([]float64, 2)}
+		var now, then [3][2][2]float64 // of each state and return, the least and the greatest
+		for h := m.Horizon() - 1; h >= 0; h-- {
+			then = now
+			rows := m.Rows(h)
+			for s := range m.States() {
+				for i := range m.Dim() {
+					first, end := rows.Choices(s)
+					if first == end {
+						continue
+					}
+					least, most := math.Inf(1), math.Inf(-1)
+					for c := first; c < end; c++ {
+						next, prob := rows.Row(c)
+						for e, to := range next {
+							if x := rows.Outcome(c, e)[i]; prob[e] > 0 {
+								least, most = min(least, x+then[to][i][0]), max(most, x+then[to][i][1])
+							}
+						}
+					}
+					now[s][i] = [2]float64{least, most}
+					promise.Lower[i], promise.Upper[i] = min(promise.Lower[i], least), max(promise.Upper[i], most)
+				}
+			}
+		}
+		promised := func(change func(iv *Interval)) error {
+			spec := ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates(), ReturnToGo: promise.clone()}
+			for h := range m.Kernels() {
+				spec.Kernels = append(spec.Kernels, *m.Kernel(h))
+			}
+			change(spec.ReturnToGo)
+			_, err := NewModel(spec)
+			return err
+		}
+		if err := promised(func(*Interval) {}); err != nil {
+			t.Errorf("model %d: %v", seed, err)
+		}
+		for i := range m.Dim() {
+			for side, err := range []error{promised(func(iv *Interval) { iv.Lower[i] *= 0.99 }),
+				promised(func(iv *Interval) { iv.Upper[i] *= 0.99 })} {
+				kept := side == 0 && promise.Lower[i] == 0 || side == 1 && promise.Upper[i] == 0
+				if (err == nil) != kept || err != nil && !strings.Contains(err.Error(), "promised") {
+					t.Errorf("model %d, return %d, side %d: a broken promise gave %v", seed, i, side, err)
+				}
+			}
+		}
 	}
-	if err := build(5); err != nil {
-		t.Error(err)
-	}
-	if err := build(4.9); err == nil || !strings.Contains(err.Error(), "promised") {
-		t.Errorf("a broken promise gave %v", err)
+}
+
+// TestDrawsArePossible: what is drawn has a probability, also where rounding leaves some of the mass.
+func TestDrawsArePossible(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	for range 2000 {
+		probs, sum := make([]float64, 1+rng.IntN(4)), 0.0
+		for i := range probs {
+			probs[i] = max(0, rng.Float64()-0.5)
+			sum += probs[i]
+		}
+		if sum == 0 {
+			continue
+		}
+		floats.Scale(0.8/sum, probs)
+		if i := Draw(rng, probs); probs[i] == 0 {
+			t.Fatalf("number %d of %v was drawn", i, probs)
+		}
 	}
 }
 

@@ -2,9 +2,13 @@ package cmdp
 
 import (
 	"context"
+	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"cmdpsolve/cmdp/internal/saved"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -307,6 +311,84 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 		if errA != nil || errB != nil || string(a) != string(b) {
 			t.Errorf("%s: an interrupted run ends in another state", name)
 		}
+	}
+}
+
+// told is a learner that draws all it does, and notes the returns that it is told.
+type told struct {
+	saved.State
+	Uniform
+	returns *Returns
+}
+
+func (l *told) Policy() Policy            { return l.Uniform }
+func (l *told) Observe(*Trajectory)       {}
+func (l *told) ObserveReturns(r *Returns) { l.returns = r }
+
+// TestReturnsAreToldAgain: who goes on with a saved run knows the returns of the last episode.
+func TestReturnsAreToldAgain(t *testing.T) {
+	m, other := twoArms(t, []float64{1, 0}, []float64{0, 3}), twoArms(t, []float64{0, 2}, []float64{4, 1})
+	makeRun := func() (*Runner, *told) {
+		env, err := NewChanging(m, ReturnSchedule{Other: other, Drift: 9}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &told{Uniform: Uniform{m.Shape()}}
+		return NewRunner(env, l, 5, nil), l
+	}
+	before, l := makeRun()
+	if err := before.Run(t.Context(), 4); err != nil {
+		t.Fatal(err)
+	}
+	data, err := before.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, again := makeRun()
+	if err := after.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	if again.returns == nil || !slices.Equal(again.returns.At(0, 0), l.returns.At(0, 0)) {
+		t.Errorf("told %v: want %v", again.returns, l.returns)
+	}
+}
+
+// failing is a model that fails now and then, in the middle of an episode.
+type failing struct {
+	*Model
+	steps int
+	err   error
+}
+
+func (f *failing) Start(rng *rand.Rand) int {
+	f.err = nil
+	return f.Model.Start(rng)
+}
+
+func (f *failing) Err() error { return f.err }
+
+func (f *failing) Step(returns []float64, rng *rand.Rand, h, state, action int) int {
+	f.steps++
+	if f.steps%10 == 0 {
+		f.err = errors.New("failed")
+	}
+	return f.Model.Step(returns, rng, h, state, action)
+}
+
+// TestFailuresLeaveNoTrace: a run whose environment fails and is asked again is the run without the failures.
+func TestFailuresLeaveNoTrace(t *testing.T) {
+	m := randomModel(t, 6, 4, 3, 2, true)
+	learner := &told{Uniform: Uniform{m.Shape()}}
+	whole, parts := NewRunner(m, learner, 5, nil), NewRunner(&failing{Model: m}, learner, 5, nil)
+	if err := whole.Run(t.Context(), 40); err != nil {
+		t.Fatal(err)
+	}
+	failures := 0
+	for parts.Run(t.Context(), 40) != nil {
+		failures++
+	}
+	if failures < 5 || !slices.Equal(whole.Average(), parts.Average()) {
+		t.Errorf("mean returns %v after %d failures: want %v", parts.Average(), failures, whole.Average())
 	}
 }
 

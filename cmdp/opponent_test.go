@@ -404,6 +404,32 @@ func TestOpponentsWithoutADirectionDoNotBegin(t *testing.T) {
 	}
 }
 
+// TestFirstEpisodesFollowTheLearner: before there is a mean return an opponent with a target plays along the learner's
+// direction.
+func TestFirstEpisodesFollowTheLearner(t *testing.T) {
+	rng := generator(8)
+	for seed := range uint64(10) {
+		m := randomGame(t, seed, 3, 3, 2, true)
+		view := &View{Policy: Uniform{m.Shape()}, Average: make([]float64, 2),
+			Direction: []float64{rng.NormFloat64(), rng.NormFloat64()}}
+		var returns [2][]float64
+		for i, target := range []geometry.Compact{nil, ballTarget(t, m.Shape(), []float64{1, 1}, 0.1)} {
+			o, err := NewAdversarialOpponent(m, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Begin(view); err != nil {
+				t.Fatal(err)
+			}
+			returns[i] = make([]float64, 2)
+			NewEvaluator(m).ReturnsAgainst(returns[i], view.Policy, o)
+		}
+		if !slices.Equal(returns[0], returns[1]) {
+			t.Errorf("game %d: returns %v without a target, %v with one", seed, returns[0], returns[1])
+		}
+	}
+}
+
 // lazy gives every action the probability 0.4.
 type lazy struct{}
 

@@ -90,7 +90,7 @@ func TestPenaltyRule(t *testing.T) {
 			gap              bool
 		}
 		var window []seen
-		better, far := rng.Float64()-0.3, rng.Float64()*0.6
+		better, far := rng.Float64()*1.4-0.9, rng.Float64()*0.6
 		for k := range 1500 {
 			value := []float64{rng.Float64(), rng.Float64() * 0.5}
 			ep := &penaltyEpisode{cost: u.cost, target: u.target, costDual: []float64{1, 0},
