@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -71,7 +72,7 @@ func TestBuilderSaysWhichSumsAreWrong(t *testing.T) {
 	}
 	_, err := b.Build()
 	var wrong RowErrors
-	if !errors.As(err, &wrong) || len(wrong) != 2 ||
+	if !errors.As(err, &wrong) || len(wrong) != 2 || !strings.HasSuffix(err.Error(), " (and 1 more)") ||
 		*wrong[0] != (RowError{Fault: RowSum, Step: EveryStep, Row: 1, Sum: 0.5}) ||
 		*wrong[1] != (RowError{Fault: RowSum, Step: EveryStep, State: 1, Row: 0, Sum: 0.5}) {
 		t.Errorf("got error %v", err)

@@ -3,8 +3,10 @@ package cmdp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -276,6 +278,44 @@ func TestGamesRefuseBadInput(t *testing.T) {
 	if err := NewBuilder(ModelSpec{Horizon: 1, Dim: 1},
 		1).Add(Row{Opponent: -1, Next: next, Returns: []float64{0}}); err == nil {
 		t.Error("a negative action of the opponent was accepted")
+	}
+}
+
+// TestGamesNameTheirChoices: a row that is wrong is named by both players' actions, and what is said of an opponent
+// where the process rests does not matter.
+func TestGamesNameTheirChoices(t *testing.T) {
+	for seed := range uint64(5) {
+		m := randomGame(t, seed, 4, 1, 1, true)
+		sh, k := m.Shape(), m.Kernel(0).Plain(1)
+		spec := ModelSpec{Horizon: 1, Dim: 1, Start: m.StartStates(), Kernels: []Kernel{*k},
+			Opponents: [][]int32{make([]int32, m.States())}}
+		for s := range m.States() {
+			if sh.Actions(0, s) > 0 {
+				spec.Opponents[0][s] = int32(sh.OpponentActions(0, s))
+			}
+		}
+		again, err := NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range m.States() {
+			if got, want := again.Shape().Actions(0, s), sh.Actions(0, s); got != want {
+				t.Errorf("game %d, state %d: %d actions: want %d", seed, s, got, want)
+			}
+			first, end := sh.Choices(0, s)
+			for c := first; c < end; c++ {
+				a, b := sh.Split(0, s, c-first)
+				want := fmt.Sprintf("state %d, action %d", s, a)
+				if sh.OpponentActions(0, s) > 1 {
+					want += fmt.Sprintf(" against %d", b)
+				}
+				spec.Kernels[0].Prob = slices.Clone(k.Prob)
+				spec.Kernels[0].Prob[k.Offset[c]] += 0.5
+				if _, err := NewModel(spec); err == nil || !strings.Contains(err.Error(), want+":") {
+					t.Errorf("game %d: error %v: want one of %s", seed, err, want)
+				}
+			}
+		}
 	}
 }
 
