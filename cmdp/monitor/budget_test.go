@@ -416,3 +416,49 @@ func TestCertainWithoutHorizon(t *testing.T) {
 		t.Errorf("not all cases came up often: %v", came)
 	}
 }
+
+// TestTotalsOfChains: in whatever order the states of a chain are numbered, the total of an episode is known exactly,
+// and so is on which side of a limit it ends.
+func TestTotalsOfChains(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 15))
+	for n := 2; n < 90; n += 11 {
+		order := rng.Perm(n)
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1,
+			Start: []cmdp.StartState{{State: order[0], Probability: 1}}}, n)
+		for i, s := range order[:n-1] {
+			if err := b.Add(cmdp.Row{State: s, Next: []cmdp.Transition{{Next: order[i+1], Probability: 1}},
+				Returns: []float64{1}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := budget(t, monitor.BudgetSpec{Title: "length", Model: m,
+			Limits: []monitor.Threshold{{At: float64(n - 2)}, {At: float64(n - 1)}}})
+		for i, state := range order {
+			for limit, above := range []bool{i == 0, false} {
+				if passed, certain := c.Certain(limit, state); passed != above || !certain {
+					t.Errorf("%d states, limit %d, from number %d on: passed %v, certain %v", n, limit, i, passed, certain)
+				}
+			}
+		}
+	}
+}
+
+// TestStillRestricted: what is enforced in a product stays enforced in a product of it.
+func TestStillRestricted(t *testing.T) {
+	m := modelOf(t, cmdp.ModelSpec{Discount: 1}, 0)
+	for _, enforced := range [][]int{nil, {0}} {
+		p := product(t, monitor.Spec{Model: m, Enforced: enforced, Monitors: []monitor.Monitor{
+			budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: []monitor.Threshold{{Enforced: true}}})}})
+		q, err := p.With(&monitor.VisitCount{Title: "visits", States: make([]bool, p.Model.States())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := enforced != nil; p.Restricted() != want || q.Restricted() != want {
+			t.Errorf("enforced %v: restricted %v, and %v in a product of it", enforced, p.Restricted(), q.Restricted())
+		}
+	}
+}

@@ -84,6 +84,12 @@ func TestGeneratedRows(t *testing.T) {
 		comparePlans(t, rng, i, stored.Model, p.Model)
 		checkListed(t, i, p)
 		comparePromise(t, i, stored.Model, p.Model.Shape().Promise())
+		for _, spec.Generate = range []int{stored.Model.States() - 1, stored.Model.States()} {
+			rows := product(t, spec).Model.Tally() == nil
+			if rows != (spec.Generate == stored.Model.States() || p.Model.States() <= spec.Generate) {
+				t.Errorf("model %d: %d pairs, stored up to %d: %v", i, stored.Model.States(), spec.Generate, rows)
+			}
+		}
 	}
 	if generated < 100 {
 		t.Errorf("%d products were generated: want most of 150", generated)

@@ -47,8 +47,8 @@ type spending struct {
 	total      func(e episode) float64
 }
 
-// drawReach draws an arrival, within steps and costs, and its definition.
-func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs []spending) definition {
+// drawReach draws an arrival, within steps and costs, or what a return comes to up to there, and its definition.
+func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs []spending, sum *spending) definition {
 	r := &monitor.Reach{Title: title, Target: randomSet(rng, m.States()), Within: rng.IntN(5) - 1}
 	if rng.IntN(2) == 0 {
 		r.While = randomSet(rng, m.States())
@@ -93,7 +93,11 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 		}
 		return []float64{indicator(there)}
 	}
-	return definition{Monitor: r, pays: pays, says: func(e episode, step int, value string) bool {
+	out := definition{Monitor: r, pays: pays}
+	if sum != nil {
+		out = drawPart(r, arrived, costs, atMost, sum)
+	}
+	out.says = func(e episode, step int, value string) bool {
 		var want []string
 		end, _ := arrived(e.until(step))
 		switch left := r.Within - step; {
@@ -113,11 +117,40 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 			return value == "under way"
 		}
 		return value == strings.Join(want, " and ")+" left"
-	}}
+	}
+	return out
 }
 
-// drawTable draws an automaton and its definition.
-func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string) definition {
+// drawPart returns what a return comes to up to the end of an arrival: the steps that begin before it, with the costs
+// that they have themselves within their bounds.
+func drawPart(r *monitor.Reach, arrived func(e episode) (end int, there bool), costs []spending,
+	atMost map[int]float64, sum *spending) definition {
+	within := func(e episode) bool {
+		for of, most := range atMost {
+			if costs[of].total(e) > most {
+				return false
+			}
+		}
+		return true
+	}
+	return definition{Monitor: &monitor.PartialTotal{Reach: *r, Coordinate: sum.coordinate},
+		pays: func(e episode) []float64 {
+			part := 0.0
+			if start := e.until(0); within(start) {
+				part = sum.total(start)
+			}
+			for i := range e.returns {
+				before, after := e.until(i), e.until(i+1)
+				if end, _ := arrived(before); end < 0 && within(after) {
+					part += sum.total(after) - sum.total(before)
+				}
+			}
+			return []float64{part}
+		}}
+}
+
+// drawTable draws an automaton, whose rewards have a sign, and its definition.
+func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, sign float64) definition {
 	spec := monitor.TableSpec{Title: title, Memory: []string{"a", "b", "c"}[:1+rng.IntN(3)]}
 	for range m.States() {
 		spec.Symbol = append(spec.Symbol, rng.IntN(2))
@@ -125,7 +158,7 @@ func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string) defini
 	for i := range spec.Memory {
 		n := len(spec.Memory)
 		spec.Next = append(spec.Next, []int{rng.IntN(n), rng.IntN(n), i})
-		spec.Reward = append(spec.Reward, []float64{float64(rng.IntN(3)), float64(rng.IntN(2)), 0})
+		spec.Reward = append(spec.Reward, []float64{sign * float64(rng.IntN(3)), sign * float64(rng.IntN(2)), 0})
 	}
 	if m.Horizon() == 0 { // nothing changes at rest, which is for ever
 		spec.Symbol[m.States()-1] = 2
@@ -233,6 +266,7 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 	if monitor.Unit(monitor.Amounts(m, 0)).IsInt() {
 		costs[0].step = 1 // the unit where nothing is returned
 	}
+	sums := slices.Clone(costs)
 	if sh.negative {
 		costs = nil
 	}
@@ -240,18 +274,25 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 		title := fmt.Sprint("monitor ", i)
 		switch rng.IntN(5) {
 		case 0:
-			add(drawReach(t, rng, m, title, costs))
+			of := (*spending)(nil)
+			if rng.IntN(2) == 0 {
+				of = &sums[rng.IntN(len(sums))]
+			}
+			add(drawReach(t, rng, m, title, costs, of))
 		case 1:
-			table := drawTable(t, rng, m, title)
+			sign := float64(1 - 2*rng.IntN(2))
+			table := drawTable(t, rng, m, title, sign)
 			add(table)
 			if table.Rewards() > 0 && sh.horizon > 0 { // else it may pay at rest for ever
-				add(drawBudget(t, rng, m, title+" paid", width-1, []float64{0, 1, 2}, func(e episode) float64 {
-					return table.pays(e)[0]
-				}))
-				costs = append(costs, spending{width - 1 - list[len(list)-1].Rewards(), []float64{0, 1, 2}, 2,
-					func(e episode) float64 { return table.pays(e)[0] }})
+				paid := spending{width - 1, []float64{0, sign, 2 * sign}, 2,
+					func(e episode) float64 { return table.pays(e)[0] }}
+				add(drawBudget(t, rng, m, title+" paid", paid.coordinate, paid.amounts, paid.total))
+				sums = append(sums, paid)
+				if sign > 0 {
+					costs = append(costs, paid)
+				}
 				if rng.IntN(3) == 0 {
-					add(drawReach(t, rng, m, title+" spent", costs))
+					add(drawReach(t, rng, m, title+" spent", costs, nil))
 				}
 			}
 		case 2:
@@ -405,6 +446,11 @@ func (w *walk) checkParts() {
 	list := w.p.Monitors()
 	if len(list) != len(w.of) {
 		w.Fatalf("trial %d: %d monitors: want %d", w.trial, len(list), len(w.of))
+	}
+	for i, d := range w.of {
+		if list[i].Name() != d.Name() {
+			w.Errorf("trial %d: monitor %d is %s: want %s", w.trial, i, list[i].Name(), d.Name())
+		}
 	}
 	list[0] = nil
 	if w.p.Monitors()[0] == nil {
