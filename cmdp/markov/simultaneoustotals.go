@@ -152,7 +152,7 @@ func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 			ok, from := false, q.Component[i]
 			if q.Component[i+1] > from+1 {
 				i++
-				ok = z.solveComponent(from, q.Component[i])
+				ok = z.solveComponent(ctx, from, q.Component[i])
 			} else {
 				for more() && q.Component[i+1] == q.Component[i]+1 {
 					i++
@@ -160,7 +160,7 @@ func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 				ok = z.solveStates(from, q.Component[i], len(z.Directions))
 			}
 			if !ok {
-				return false, nil
+				return false, ctx.Err()
 			}
 		}
 		if z.Solved != nil {
@@ -266,7 +266,7 @@ func (z *SimultaneousTotals) returnsOf(s, i, lo, hi int32, k int) Lanes {
 // solveComponent finds policies in the component [lo, hi) by policy iteration, all directions at once. It begins with
 // the policies of a few sweeps from values as they are beside the component, or, where these do not come to rest, with
 // one that does.
-func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
+func (z *SimultaneousTotals) solveComponent(ctx context.Context, lo, hi int32) bool {
 	const sweeps = 2
 	near := noLanes
 	if lo > 0 {
@@ -280,22 +280,22 @@ func (z *SimultaneousTotals) solveComponent(lo, hi int32) bool {
 		swept = z.solveStates(lo, hi, 0)
 	}
 	z.system.start(z, lo, hi)
-	if !swept || !z.policyIteration(lo, hi) {
+	if !swept || !z.policyIteration(ctx, lo, hi) {
 		for s := lo; s < hi; s++ {
 			i := z.proper[s]
 			z.Policy[z.Slot(s)] = [NumLanes]int32{i, i, i, i}
 			z.Values[z.Slot(s)] = near
 		}
-		return z.policyIteration(lo, hi)
+		return z.policyIteration(ctx, lo, hi)
 	}
 	return true
 }
 
-// policyIteration reports false where a policy may stay for ever.
-func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
+// policyIteration reports false where a policy may stay for ever, or ctx ends.
+func (z *SimultaneousTotals) policyIteration(ctx context.Context, lo, hi int32) bool {
 	const most = 1000
 	for range most {
-		if !z.evaluate(lo, hi) {
+		if !z.evaluate(ctx, lo, hi) {
 			return false
 		}
 		changed, above := z.improve(lo, hi)
@@ -310,8 +310,9 @@ func (z *SimultaneousTotals) policyIteration(lo, hi int32) bool {
 }
 
 // evaluate sets values and returns to those of the policies. What choices are made cheaper by depends on values, so
-// that it is done again where these were far from what they are. It reports false where a policy may stay for ever.
-func (z *SimultaneousTotals) evaluate(lo, hi int32) bool {
+// that it is done again where these were far from what they are. It reports false where a policy may stay for ever, or
+// ctx ends.
+func (z *SimultaneousTotals) evaluate(ctx context.Context, lo, hi int32) bool {
 	const rounds = 8
 	d, moved := len(z.Directions), true
 	set := func(s int32, x []Lanes) {
@@ -324,7 +325,7 @@ func (z *SimultaneousTotals) evaluate(lo, hi int32) bool {
 	}
 	for n := 0; moved && n < rounds; n++ {
 		moved = false
-		if !z.system.load(z, lo, hi) || !z.system.solve(set) {
+		if ctx.Err() != nil || !z.system.load(z, lo, hi) || !z.system.solve(set) {
 			return false
 		}
 	}

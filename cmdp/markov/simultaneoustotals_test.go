@@ -1,6 +1,8 @@
 package markov
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -301,4 +303,39 @@ func checkRaised(t *testing.T, rng *rand.Rand, z *SimultaneousTotals) (raised in
 		raised++
 	}
 	return raised
+}
+
+// An ending is a context that ends when it was asked for so many times.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	e.left--
+	if e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestSimultaneousTotalsEnd wants a program to ask whether its context has ended within a component too, since one may
+// have a million states.
+func TestSimultaneousTotalsEnd(t *testing.T) {
+	k := drawProtocol(rand.New(rand.NewPCG(26, 7)), 2)
+	g := &Graph{Kernel: k}
+	parts, err := g.LayeredComponents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := g.Number(parts, nil)
+	q.Fill(g, q.Origin, nil)
+	z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
+	for i := range z.Directions {
+		z.Directions[i] = Lanes{1, 2, 3, 4}
+	}
+	ok, err := z.Solve(&ending{t.Context(), 1})
+	if ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that ends before the first evaluation: solved %t, error %v", ok, err)
+	}
 }
