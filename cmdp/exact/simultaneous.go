@@ -111,7 +111,7 @@ func (p *infiniteHorizon) prepareTwin(ctx context.Context, q *infiniteHorizon, d
 		return err
 	}
 	for _, other := range q.solvers {
-		if other.Quotient == z.Quotient {
+		if other.Quotient == z.Quotient && other.LowerBound == z.LowerBound {
 			q.solvers[key] = other
 			return nil
 		}

@@ -78,3 +78,24 @@ func TestSimultaneousPricer(t *testing.T) {
 		t.Errorf("without choices: %+v, error %v: want one point", r, err)
 	}
 }
+
+// TestTwinsOfSolvers wants the solvers of a twin to have the bounds of those that they are made of, where these have
+// the same states: values that are below 0 in one direction must not be held above in another.
+func TestTwinsOfSolvers(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	m := grid{width: 3, height: 4, ahead: 0.8, slips: true, sure: 0.6}.model(t, rand.New(rand.NewPCG(26, 53)))
+	p, err := newInfiniteHorizon(t.Context(), m, 2, allRelevant(2), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := p.twin()
+	for _, dir := range [][]float64{{1, -1}, {1, 1}} {
+		if err := p.prepareTwin(t.Context(), q, dir); err != nil {
+			t.Fatal(err)
+		}
+		key := p.solverKey(dir)
+		if got, want := q.solvers[key].LowerBound, p.solvers[key].LowerBound; got != want {
+			t.Errorf("direction %v: no value is below %g, for the twin %g", dir, want, got)
+		}
+	}
+}
