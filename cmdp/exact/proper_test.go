@@ -11,6 +11,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/cmdptest"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -523,4 +524,24 @@ func closure(k *cmdp.Kernel, policy []int32) [][]bool {
 		}
 	}
 	return r
+}
+
+// TestTotalsBeyondNumbers: a total of 1e310 is refused, not taken for one of a policy that stays somewhere for ever.
+func TestTotalsBeyondNumbers(t *testing.T) {
+	k := cmdp.NewKernel()
+	k.Append([]int32{0, 1}, []float64{1, 1e-300}, []float64{1e10})
+	k.EndState()
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Dim: 1, Discount: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.price(t.Context(), []float64{1}, 0); !errors.Is(err, markov.ErrSingular) {
+		t.Errorf("error %v", err)
+	}
 }

@@ -20,6 +20,9 @@ type ray struct {
 // negative gain in a direction.
 func (p *infiniteHorizon) recurrentRay(ctx context.Context, q *markov.Quotient, policy *markov.Actions, endless []int32,
 	stuck bool) (pricedPolicy, error) {
+	if stuck && p.neutralEnds == nil { // it can go nowhere, since values are beyond all numbers
+		return pricedPolicy{}, markov.ErrSingular
+	}
 	st := &markov.Rule{Actions: *policy}
 	in := make([]bool, q.Rest+1)
 	for _, n := range endless {
