@@ -13,7 +13,9 @@ import (
 func (g *Graph) LayeredComponents(ctx context.Context) (*Partition, error) {
 	p, err := g.Components(ctx)
 	if err == nil {
-		g.orderByHeads(p)
+		err = g.orderByHeads(ctx, p)
+	}
+	if err == nil {
 		err = g.orderByLayers(ctx, p)
 	}
 	return p, err
@@ -22,7 +24,7 @@ func (g *Graph) LayeredComponents(ctx context.Context) (*Partition, error) {
 // orderByHeads orders the states of components of medium size so that each leads to states before it and to a few
 // heads alone, which are on all cycles, where a depth-first search from the last state in their order, in which a
 // protocol begins as a rule, shows such an order: that in which it leaves the states.
-func (g *Graph) orderByHeads(p *Partition) {
+func (g *Graph) orderByHeads(ctx context.Context, p *Partition) error {
 	var at []uint8
 	var path []visit
 	var left []int32
@@ -31,6 +33,9 @@ func (g *Graph) orderByHeads(p *Partition) {
 		states := p.Part(i)
 		if len(states) <= mostHeads || len(states) > threshold.Swept {
 			continue
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if at == nil {
 			at = make([]uint8, g.States())
@@ -55,6 +60,7 @@ func (g *Graph) orderByHeads(p *Partition) {
 			copy(states, left)
 		}
 	}
+	return nil
 }
 
 // orderByLayers orders the states of large components by how many steps out of the component take at least, fewest
@@ -132,7 +138,7 @@ func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []i
 			})
 		}
 	})
-	for d, empty := int32(0), 0; empty <= mostTries; d++ {
+	for d, empty := int32(0), 0; empty <= mostTries && ctx.Err() == nil; d++ {
 		now := at[d%(mostTries+1)]
 		at[d%(mostTries+1)] = nil
 		empty++
