@@ -49,23 +49,8 @@ func (l *lowerValues) bound(q *markov.Quotient) (value, margin float64) {
 		}
 		return short
 	})
-	for s, x := range v {
-		if p.k.First[s] == p.k.First[s+1] && (x != 0 || small != nil && small[s] != 0) {
-			short = math.Inf(1)
-		}
-	}
-	for j := range q.Merged {
-		place := q.StayStates(j)
-		if place == nil {
-			continue
-		}
-		x := v[place[0]]
-		if small != nil {
-			x += small[place[0]]
-		}
-		if x > 0 {
-			short = math.Inf(1)
-		}
+	if !l.endRight(q) {
+		short = math.Inf(1)
 	}
 	value, margin = startMean(p.m, v)
 	if small != nil {
@@ -82,6 +67,30 @@ func (l *lowerValues) bound(q *markov.Quotient) (value, margin float64) {
 		margin += short
 	}
 	return value, margin
+}
+
+// endRight reports whether values are 0 where the process rests, and at most 0 where a policy may stay for ever.
+func (l *lowerValues) endRight(q *markov.Quotient) bool {
+	p, v, small := l.p, l.v, l.small
+	for s, x := range v {
+		if p.k.First[s] == p.k.First[s+1] && (x != 0 || small != nil && small[s] != 0) {
+			return false
+		}
+	}
+	for j := range q.Merged {
+		place := q.StayStates(j)
+		if place == nil {
+			continue
+		}
+		x := v[place[0]]
+		if small != nil {
+			x += small[place[0]]
+		}
+		if x > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // shortfall bounds by how much the value of a state may lie above what a choice gives.
