@@ -193,7 +193,7 @@ func (c *conflictSearch) findVerdict(limits []int) (Verdict, error) {
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err = s.solve()
+		verdict, err = s.phase1()
 		if err == nil && verdict == Optimal {
 			err = s.checkRaysReached()
 		}
@@ -250,9 +250,12 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err := s.solve()
+		verdict, err := s.phase1()
 		if verdict == Infeasible {
 			give = math.Inf(1)
+		}
+		if err == nil && verdict == Optimal {
+			verdict, err = s.phase2()
 		}
 		if err == nil && verdict == Optimal {
 			give = max(0, s.incumbent.cost-base)
