@@ -96,6 +96,28 @@ func TestSumsByEnumeration(t *testing.T) {
 	}
 }
 
+// TestQuantilesOfTwoValues: the least value that a sum keeps to with a probability is by definition, also where the
+// probability is exactly that of the smaller value, for which numbers need no rounding.
+func TestQuantilesOfTwoValues(t *testing.T) {
+	for k := range 63 {
+		p := float64(k+1) / 64
+		sum, err := fleet.NewSum([]fleet.Summand{{Count: 1, Values: []float64{2.5, -1},
+			Probabilities: []float64{1 - p, p}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range 65 {
+			want := 2.5
+			if j <= k+1 {
+				want = -1
+			}
+			if got := sum.Least(float64(j) / 64); got != want {
+				t.Errorf("-1 with %d/64, else 2.5: quantile of %d/64 is %g, want %g", k+1, j, got, want)
+			}
+		}
+	}
+}
+
 // meanOf returns the mean of the values of a sum.
 func meanOf(s *fleet.Sum) float64 {
 	mean := 0.0

@@ -80,6 +80,7 @@ type shape struct {
 	states, horizon                              int
 	stepwise, rests, outcomes, negative, certain bool
 	forward                                      bool // states lead to later ones, and the last one rests
+	cancels                                      bool // some choices return nothing but outcomes whose mean is 0
 }
 
 // next draws a successor.
@@ -133,10 +134,14 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 				if sh.certain && a == 0 {
 					p = []float64{1}
 				}
-				for _, x := range p {
+				cancels := sh.cancels && len(p) > 1 && rng.IntN(2) == 0
+				for i, x := range p {
 					next := cmdp.Transition{Next: sh.next(rng, s), Probability: x}
 					if sh.outcomes {
 						next.Returns, row.Returns = draw(), nil
+					}
+					if cancels {
+						next.Returns, row.Returns = []float64{0, float64(min(i, 1)*2 - 1)}, nil
 					}
 					row.Next = append(row.Next, next)
 				}

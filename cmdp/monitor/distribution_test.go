@@ -68,12 +68,14 @@ func TestGreatest(t *testing.T) {
 	}
 }
 
-// TestEndlessDistributions: of a policy that leaves some actions out, where all episodes come to rest, distribution and
-// extremes are those of all episodes, and an episode is over where nothing that may follow returns anything.
+// TestEndlessDistributions: of a policy that leaves some actions out, where all episodes come to rest, after few
+// or many steps, distribution and extremes are those of all episodes, and an episode is over where nothing that may
+// follow returns anything, be it what is nothing in the mean.
 func TestEndlessDistributions(t *testing.T) {
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		m := randomModel(t, rng, shape{states: 5, forward: true, outcomes: seed%2 == 0})
+		m := randomModel(t, rng, shape{states: 5 + int(seed%3), forward: true, outcomes: seed%2 == 0,
+			cancels: seed%4 == 0})
 		if seed%3 == 0 { // what is a mean does not keep an episode going
 			var err error
 			if m, err = cmdp.NewModel(cmdp.ModelSpec{Dim: 2, Discount: 1, Means: []bool{false, true},

@@ -107,6 +107,15 @@ func TestGeneratedEpochs(t *testing.T) {
 		p := product(t, spec)
 		spec.Generate = 0
 		stored := product(t, spec)
+		asked := spec
+		asked.Generate, asked.Means = 1, make([]bool, stored.Model.Dim())
+		asked.Means[i%len(asked.Means)] = true
+		of := product(t, asked).Model
+		for j, mean := range asked.Means {
+			if of.Mean(j) != mean {
+				t.Errorf("model %d: return %d is a mean: %v, want %v", i, j, of.Mean(j), mean)
+			}
+		}
 		if p.Model.Epochs() == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -274,6 +275,70 @@ func TestEndlessAsWithHorizon(t *testing.T) {
 	if enforced < 10 {
 		t.Errorf("%d limits could be kept: want more", enforced)
 	}
+}
+
+// TestBrokenForAWhile: without a horizon an episode need not end, so that what is broken for a while is broken: a table
+// that mends leaves the same choices as one that never does.
+func TestBrokenForAWhile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 11))
+	restricted := 0
+	for trial := range 100 {
+		m := randomModel(t, rng, shape{states: 5, certain: true, rests: true, outcomes: trial%2 == 0})
+		symbol := make([]int, m.States()) // 1 is broken
+		for s := 2; s < len(symbol); s++ {
+			symbol[s] = max(0, rng.IntN(3)-1)
+		}
+		var offers [2]string
+		for n := range offers {
+			table, err := monitor.NewTable(monitor.TableSpec{Title: "table", Memory: []string{"fine", "broken"},
+				Symbol: symbol, Next: [][]int{{0, 1}, {n, 1}}, Broken: []bool{false, true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{table}, Enforced: []int{0}})
+			if p.Losing != nil {
+				offers[n] = "none"
+				continue
+			}
+			offers[n] = offered(p)
+			restricted++
+		}
+		if offers[0] != offers[1] {
+			t.Errorf("trial %d: offered are %s, and where nothing mends %s", trial, offers[0], offers[1])
+		}
+	}
+	if restricted < 60 {
+		t.Errorf("%d of 200 products keep what is enforced: want more", restricted)
+	}
+}
+
+// offered lists the actions of the states of the base that a product without a horizon comes to.
+func offered(p *monitor.ProductModel) string {
+	rows, come := p.Model.Rows(0), make([]bool, p.Model.States())
+	actions := make(map[int][]int)
+	var from func(s int)
+	from = func(s int) {
+		if come[s] {
+			return
+		}
+		come[s] = true
+		first, end := rows.Choices(s)
+		for c := first; c < end; c++ {
+			actions[p.State(s)] = append(actions[p.State(s)], p.Action(0, s, c-first))
+			next, prob := rows.Row(c)
+			for e, to := range next {
+				if prob[e] > 0 {
+					from(int(to))
+				}
+			}
+		}
+	}
+	for _, st := range p.Model.StartStates() {
+		if st.Probability > 0 {
+			from(st.State)
+		}
+	}
+	return fmt.Sprint(actions)
 }
 
 // TestEnforced compares what can be had while limits are kept in every episode with the same over
