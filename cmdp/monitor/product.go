@@ -38,7 +38,7 @@ type Spec struct {
 	// below 1. Nil stands for what the model has, and for monitors for means if all of the model's returns are.
 	Means []bool
 	// Enforced lists the numbers of monitors, which are [Breaker]s, whose memory must not be broken at the
-	// end of an episode, whatever chance does.
+	// end of an episode, whatever chance does. Without a horizon it must never be, even if it would mend.
 	Enforced []int
 	// Bytes bounds the memory that the product may take, 0 stands for 8 GiB. Its pairs are counted before
 	// it is built.
