@@ -145,15 +145,18 @@ func (s *search) visits(policy *exact.Policy) ([][]float64, error) {
 	if s.set.m.Horizon() > 0 {
 		return cmdp.NewEvaluator(s.set.m).Occupancy(policy), nil
 	}
+	x, err := exact.Visits(s.ctx, s.set.m, policy, nil)
+	if err != nil {
+		return nil, err
+	}
 	mass := make([]float64, s.set.choices(0))
-	y := s.set.newSystem(policy)
-	x, err := y.visits(s.ctx, s.set.newAnswer(1))
-	for n, i := range y.states {
-		for _, t := range y.takes[n] {
-			mass[t.choice] += x[i] * t.share
+	for i, times := range x { // also where nothing is returned any more, as other policies may go on there
+		if first, end := s.set.kernels[0].Choices(i); first < end {
+			policy.Distribution(mass[first:end], 0, i)
+			floats.Scale(times, mass[first:end])
 		}
 	}
-	return [][]float64{mass}, err
+	return [][]float64{mass}, nil
 }
 
 // ruleOf returns the rule of step h that takes choices in the proportion of their mass, and where there is none what

@@ -13,6 +13,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/robust"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // endlessCase returns a random set without a horizon. Totals have bounds that let the process come to rest, and means
@@ -426,6 +428,35 @@ func TestSolveEndless(t *testing.T) {
 				t.Errorf("verdicts %v: want best plans, and proofs that there is none", counts)
 			}
 		})
+	}
+}
+
+// TestTogether: what is put together of a mixture returns in the nominal model what the mixture does, with a horizon
+// and without, also where one of its policies draws actions.
+func TestTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(30, 2))
+	for i := range 60 {
+		c := newCase(t, rng, finiteShapes[i/3%len(finiteShapes)], false)
+		if discount := []float64{0, 0.9, 1}[i%3]; discount > 0 {
+			c = endlessCase(t, rng, discount, false, i%2 == 0)
+		}
+		sum := make([]float64, 2)
+		var parts []exact.WeightedPolicy
+		for _, weight := range []float64{0.25, 0.5, 0.25} {
+			pure := exactPolicy(rng, c.model)
+			parts = append(parts, exact.WeightedPolicy{Weight: weight, Policy: pure})
+			floats.AddScaled(sum, weight, returnsOf(t, c.model, pure))
+		}
+		first, err := c.set.Together(t.Context(), parts[:2])
+		if err == nil {
+			first, err = c.set.Together(t.Context(), []exact.WeightedPolicy{{Weight: 0.75, Policy: first}, parts[2]})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := returnsOf(t, c.model, first); !floats.EqualApprox(got, sum, 1e-9) {
+			t.Errorf("case %d: %v together: want %v", i, got, sum)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 )
 
 // RationalGreatest returns the greatest return of a policy over the set in a direction, in rational arithmetic, for a
@@ -96,4 +97,9 @@ func addDot(sum *big.Rat, x, y []float64) {
 func (s *Set) Visits(ctx context.Context, policy cmdp.Policy, dirs [][]float64) ([][]float64, error) {
 	f := &finite{s}
 	return f.visits(ctx, policy, s.newBackup(dirs))
+}
+
+// Together puts a mixture together to one policy.
+func (s *Set) Together(ctx context.Context, parts []exact.WeightedPolicy) (*exact.Policy, error) {
+	return (&search{ctx: ctx, set: s}).together(parts)
 }

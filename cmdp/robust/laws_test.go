@@ -324,6 +324,13 @@ func TestWorst(t *testing.T) {
 			if len(parts) == 1 && !fixed && math.Abs(most-greatest) > 1e-12 || most > greatest+1e-12 {
 				t.Errorf("case %d: %g in direction %v: want %g", i, most, dir, greatest)
 			}
+			if len(parts) == 2 { // of two answers the worse one does not depend on which comes first
+				_, u, err := c.set.Worst(t.Context(), []exact.WeightedPolicy{parts[1], parts[0]}, dir)
+				if err != nil || math.Abs(floats.Dot(dir, u)-most) > 1e-12 {
+					t.Errorf("case %d: %g in direction %v, and %g in the other order, error %v", i, most, dir,
+						floats.Dot(dir, u), err)
+				}
+			}
 			if fixed {
 				reached += most - nominal
 				possible += greatest - nominal
@@ -337,9 +344,9 @@ func TestWorst(t *testing.T) {
 
 // exactPolicy draws a policy without randomness.
 func exactPolicy(rng *rand.Rand, m *cmdp.Model) *exact.Policy {
-	rules := make([]markov.Rule, m.Horizon())
+	rules := make([]markov.Rule, max(1, m.Horizon()))
 	for h := range rules {
-		rules[h].Actions = markov.NewActions(m.States(), m.Shape().MaxActions())
+		rules[h].Actions = markov.NewActions(m.States(), m.Choices())
 		for s := range m.States() {
 			first, end := m.Rows(h).Choices(s)
 			if end > first {

@@ -3,6 +3,7 @@ package robust_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -64,6 +65,16 @@ func TestDeterministic(t *testing.T) {
 		if r.Objective <= least+1e-9 {
 			best++
 		}
+		hasty, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{Deterministic: true, Nodes: 1, Rounds: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, p := range all { // no other action at one step and state makes a plan better, however few are looked at
+			if b := bounds[k]; hasty.Status <= robust.Feasible && c.changes(hasty.Policy, p) == 1 &&
+				b.Greatest[1] <= limit && b.Greatest[0]+constant < hasty.Objective-1e-8 {
+				t.Errorf("case %d: objective %g, and %g with one other action", i, hasty.Objective, b.Greatest[0]+constant)
+			}
+		}
 		if err := robust.Verify(t.Context(), c.set, c.task, r); err != nil {
 			t.Errorf("case %d: %v", i, err)
 		}
@@ -121,4 +132,22 @@ func (c *randomCase) deterministicPolicies() []cmdp.Policy {
 	}
 	from(0)
 	return out
+}
+
+// changes counts the pairs of a step and a state in which two policies that never draw take different actions.
+func (c *randomCase) changes(p, q cmdp.Policy) (n int) {
+	for h := range c.model.Horizon() {
+		for s := range c.model.States() {
+			first, end := c.model.Rows(h).Choices(s)
+			x, y := make([]float64, end-first), make([]float64, end-first)
+			if end > first {
+				p.Distribution(x, h, s)
+				q.Distribution(y, h, s)
+			}
+			if !slices.Equal(x, y) {
+				n++
+			}
+		}
+	}
+	return n
 }
