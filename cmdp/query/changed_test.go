@@ -374,6 +374,11 @@ func TestChangesAgainstMixtures(t *testing.T) {
 			said += fmt.Sprintf("; %s %s %g: %v", b.Return, b.Kind, b.Value, list)
 			checkKept(t, said, q, b)
 			q, err = q.BestWith(t.Context(), Change{Bounds: []Bound{b}})
+			for k := 0; q != nil && k < len(q.Problem.Constraints); k++ { // each as a file may have it
+				if err := q.Problem.Constraints[k].Check(); err != nil {
+					t.Errorf("%d: %s: constraint %d: %v", i, said, k, err)
+				}
+			}
 		}
 	}
 	if feasible < problems || conflicts < problems/10 {

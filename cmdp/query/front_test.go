@@ -144,6 +144,38 @@ func TestEndsOfCurves(t *testing.T) {
 	}
 }
 
+// TestStandingOfParts: whatever the order of its parts, a curve is Undecided if one of them is, else Stopped if one is,
+// else Optimal unless none has a policy, and its error is the greatest.
+func TestStandingOfParts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 47))
+	order := []exact.Verdict{exact.Infeasible, exact.Optimal, exact.Stopped, exact.Undecided}
+	for trial := range 300 {
+		f := newFront(nil, nil)
+		worst, greatest := 0, math.NaN()
+		for range 1 + rng.IntN(4) {
+			k := rng.IntN(len(order))
+			r := &exact.FrontResult{Status: order[k], Error: rng.Float64(), Iterations: 1}
+			r.Relative = r.Error / 2
+			worst = max(worst, k)
+			if order[k] != exact.Infeasible {
+				r.Points = make([]exact.FrontPoint, rng.IntN(3))
+			}
+			switch {
+			case len(r.Points) > 0 && !(greatest > r.Error):
+				greatest = r.Error
+			case len(r.Points) == 0 && order[k] == exact.Stopped:
+				greatest = math.Inf(1)
+			}
+			f.add(FrontPart{Result: r})
+		}
+		if same := f.Error == greatest || math.IsNaN(f.Error) && math.IsNaN(greatest); f.Status != order[worst] || !same ||
+			!math.IsNaN(greatest) && f.Relative != greatest/2 || f.Iterations != len(f.Parts) {
+			t.Errorf("trial %d: %v with the errors %g and %g: want %v with %g", trial, f.Status, f.Error, f.Relative,
+				order[worst], greatest)
+		}
+	}
+}
+
 // TestFrontsOfPlays: the trade-off of policies that never draw has the plays that none improves on, in the order of the
 // first return; of curves at several thresholds of the worst episodes each is that of its own.
 func TestFrontsOfPlays(t *testing.T) {
