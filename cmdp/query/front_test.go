@@ -180,6 +180,7 @@ func TestStandingOfParts(t *testing.T) {
 // first return; of curves at several thresholds of the worst episodes each is that of its own.
 func TestFrontsOfPlays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 45))
+	between := 0 // points that lie between two vertices
 	for trial := range 30 {
 		over := [2]Objective{{"gain", rng.IntN(2) == 0}, {"much", rng.IntN(2) == 0}}
 		least, most := float64(rng.IntN(12))/4, 3+float64(rng.IntN(5))/4
@@ -230,9 +231,13 @@ func TestFrontsOfPlays(t *testing.T) {
 			t.Errorf("trial %d: %v after one node, error %v: want %v", trial, cut.Status, err, want)
 		}
 
+		limited := fmt.Sprintf("at_least: %g", least/2)
+		if trial%2 == 0 {
+			limited = fmt.Sprintf("at_most: %g", 3.5+least/2)
+		}
 		worst, err := New(t.Context(), mustParse(t, fmt.Sprintf(walk,
 			"{gain: {}, much: {exceeds: {return: gain, limit: 4}}}",
-			fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: 0.25}]", least/2))), CompileOptions{})
+			fmt.Sprintf("constraints: [{return: gain, %s, cvar: 0.25}]", limited))), CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,6 +246,9 @@ func TestFrontsOfPlays(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range union.Points {
+			if p.plan != nil {
+				between++
+			}
 			if err := p.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -271,6 +279,9 @@ func TestFrontsOfPlays(t *testing.T) {
 				}
 			}
 		}
+	}
+	if between < 5 {
+		t.Errorf("%d points between two vertices: want some", between)
 	}
 }
 
