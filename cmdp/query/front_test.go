@@ -168,8 +168,8 @@ func TestStandingOfParts(t *testing.T) {
 			}
 			f.add(FrontPart{Result: r})
 		}
-		if same := f.Error == greatest || math.IsNaN(f.Error) && math.IsNaN(greatest); f.Status != order[worst] || !same ||
-			!math.IsNaN(greatest) && f.Relative != greatest/2 || f.Iterations != len(f.Parts) {
+		same := f.Error == greatest && f.Relative == greatest/2 || math.IsNaN(f.Error) && math.IsNaN(greatest)
+		if !same || f.Status != order[worst] || f.Iterations != len(f.Parts) {
 			t.Errorf("trial %d: %v with the errors %g and %g: want %v with %g", trial, f.Status, f.Error, f.Relative,
 				order[worst], greatest)
 		}

@@ -65,7 +65,8 @@ func TestDeterministic(t *testing.T) {
 		if r.Objective <= least+1e-9 {
 			best++
 		}
-		hasty, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{Deterministic: true, Nodes: 1, Rounds: 1})
+		few := robust.SolveOptions{Deterministic: true, Nodes: 1, Rounds: 1}
+		hasty, err := robust.Solve(t.Context(), c.set, c.task, few)
 		if err != nil {
 			t.Fatal(err)
 		}
