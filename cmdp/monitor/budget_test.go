@@ -186,6 +186,14 @@ func TestRoundedByLessThanAUnit(t *testing.T) {
 			if want := steps*step + 10; math.Abs(v[1]-want) > 1e-9 {
 				t.Errorf("returns of %g, rounding %d: a total of %g, want %g", x, rounding, v[1]-10, want-10)
 			}
+			// It is the sign of what is counted that matters.
+			var lower, upper [1]float64
+			b.Range(lower[:], upper[:])
+			refused := (&monitor.Reach{Within: -1}).Spend(monitor.CostSpec{Name: "cost", Model: m, AtMost: 1,
+				Rounding: rounding, Resolution: unit})
+			if falls := step < 0; falls != (lower[0] < 0) || falls != (refused != nil) {
+				t.Errorf("returns of %g, rounding %d: a total falls to %g, as a cost: %v", x, rounding, lower[0], refused)
+			}
 		}
 	}
 }

@@ -104,6 +104,7 @@ func TestGeneratedEpochs(t *testing.T) {
 		if product(t, rests).Model.Epochs() != nil {
 			t.Errorf("model %d: visits at rest are left out", i)
 		}
+		checkKept(t, spec)
 		p := product(t, spec)
 		spec.Generate = 0
 		stored := product(t, spec)
@@ -126,6 +127,22 @@ func TestGeneratedEpochs(t *testing.T) {
 	}
 	if generated < 80 { // not where a state may be left for nothing
 		t.Errorf("%d products were generated: want most of 120", generated)
+	}
+}
+
+// checkKept adds a limit that is enforced to a product that could be generated: it is kept all the same, or cannot be.
+func checkKept(t *testing.T, spec monitor.Spec) {
+	t.Helper()
+	spec.Enforced = []int{len(spec.Monitors)}
+	spec.Monitors = append(slices.Clone(spec.Monitors), budget(t, monitor.BudgetSpec{Title: "kept", Model: spec.Model,
+		Limits: []monitor.Threshold{{At: 3, Enforced: true}}}))
+	asked := product(t, spec)
+	spec.Generate = 0
+	stored := product(t, spec)
+	if asked.Restricted() != stored.Restricted() || (asked.Losing == nil) != (stored.Losing == nil) ||
+		asked.Model.Choices() != stored.Model.Choices() {
+		t.Errorf("restricted: %v, losing: %v: want %v, %v", asked.Restricted(), asked.Losing, stored.Restricted(),
+			stored.Losing)
 	}
 }
 

@@ -718,3 +718,42 @@ func checkLeft(t *testing.T, p *monitor.ProductModel, start leftOf, targets [2]i
 		}
 	}
 }
+
+// TestStartsAreSteps: what an earlier monitor pays at the start counts as at a step that comes from a start where
+// nothing is paid, one step more being allowed.
+func TestStartsAreSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 11))
+	m := randomModel(t, rng, shape{states: 3, horizon: 4})
+	amounts := []float64{0, 1, 2, 3}
+	for trial := range 200 {
+		target, while := randomSet(rng, 3), randomSet(rng, 3)
+		target[0], while[0] = false, true
+		most := float64(rng.IntN(4))
+		reach := func(within int) *monitor.Reach {
+			r := &monitor.Reach{Target: target, While: while, Within: within}
+			if err := r.Spend(monitor.CostSpec{Model: m, Coordinate: 2, Amounts: amounts, AtMost: most}); err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		within, more := -1, -1
+		if trial%2 == 0 {
+			within, more = 1, 2
+		}
+		total := budget(t, monitor.BudgetSpec{Model: m, Coordinate: 2, Amounts: amounts,
+			Limits: []monitor.Threshold{{Kind: monitor.LimitKind(rng.IntN(4)), At: most}}})
+		for _, of := range [][2]monitor.Monitor{{reach(within), reach(more)}, {total, total},
+			{&monitor.PartialTotal{Reach: *reach(within), Coordinate: 2},
+				&monitor.PartialTotal{Reach: *reach(more), Coordinate: 2}}} {
+			to, returns := rng.IntN(3), []float64{0, 0, amounts[rng.IntN(4)]}
+			var got, before, step [1]float64
+			memory := of[0].Start(got[:], monitor.Transition{State: -1, Choice: -1, Next: to, Returns: returns})
+			after := of[1].Start(before[:], monitor.Transition{State: -1, Choice: -1, Returns: make([]float64, 3)})
+			after = of[1].Step(step[:], after, monitor.Transition{Next: to, Returns: returns})
+			if want := before[0] + step[0]; got[0] != want || of[0].Value(memory) != of[1].Value(after) {
+				t.Errorf("trial %d: %T: %g paid, at most %g: a start returns %g, %s: want %g, %s", trial, of[0], returns[2],
+					most, got[0], of[0].Value(memory), want, of[1].Value(after))
+			}
+		}
+	}
+}
