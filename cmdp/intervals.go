@@ -3,6 +3,7 @@ package cmdp
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"cmdpsolve/cmdp/internal/interval"
 )
@@ -37,10 +38,6 @@ func NewIntervals(m *Model, bounds func(h, c int) (lower, upper []float64)) (*In
 	iv := &Intervals{}
 	for h := range m.Kernels() {
 		rows := m.Rows(h)
-		if h > 0 && m.tally == nil && rows == m.Rows(h-1) {
-			iv.kernels = append(iv.kernels, iv.kernels[h-1])
-			continue
-		}
 		k := &intervalRows{offset: make([]int, 1)}
 		for s := range m.States() {
 			first, end := rows.Choices(s)
@@ -53,10 +50,18 @@ func NewIntervals(m *Model, bounds func(h, c int) (lower, upper []float64)) (*In
 				}
 			}
 		}
+		if h > 0 && k.equal(iv.kernels[h-1]) { // which saves memory
+			k = iv.kernels[h-1]
+		}
 		iv.kernels = append(iv.kernels, k)
 		iv.count(k)
 	}
 	return iv, nil
+}
+
+// equal reports whether two kernels have the same bounds.
+func (k *intervalRows) equal(o *intervalRows) bool {
+	return slices.Equal(k.offset, o.offset) && slices.Equal(k.lower, o.lower) && slices.Equal(k.upper, o.upper)
 }
 
 // add adds the bounds of the next choice.
