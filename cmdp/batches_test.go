@@ -9,11 +9,11 @@ import (
 
 // TestBatches follows the samples of a learner with the planner mvp: after n visits of a choice planning
 // sees those after the last power of two but one up to the last power of two, and of a single visit
-// the first. Counts of a log are one batch.
+// the first. It knows all states that were met. Counts of a log are one batch.
 func TestBatches(t *testing.T) {
 	for _, pooled := range []bool{false, true} {
 		for _, logged := range []int{0, 5} {
-			m := randomModel(t, 4, 4, 3, 2, true)
+			m := randomModel(t, 5, 4, 3, 2, pooled)
 			task := Task{Cost: linear(t, m.Shape(), 1, -1)}
 			l, err := NewLearner(m.Shape(), nil, task, Settings{Planner: "mvp", Pooled: pooled,
 				Bonus: BonusScale{Mode: Theory, Factor: 0.001}, Confidence: Confidence{200, 0.05}})
@@ -83,6 +83,11 @@ func TestBatches(t *testing.T) {
 						math.Abs(layer.returns[2*i].sumSquares-(squares-sum*sum/n)) > 1e-9 {
 						t.Fatalf("pooled %v, choice %v after %d visits: mean return %v, squares %v: want %v, %v",
 							pooled, at, len(list), mean[0], layer.returns[2*i].sumSquares, sum/n, squares-sum*sum/n)
+					}
+				}
+				for h := range m.Horizon() {
+					if got, want := l.batches.shown.Seen(h), l.Counts().Seen(h); got != want {
+						t.Fatalf("pooled %v, step %d: planning sees %d states: want %d that were met", pooled, h+1, got, want)
 					}
 				}
 				plan := l.planner.NewPlan()

@@ -238,9 +238,12 @@ func TestErratum11PenaltyThreshold(t *testing.T) {
 			t.Errorf("%v: y = %v (rho %v): want %v to %v", c.penalty, w[1], l.Findings().Rho, c.low, c.up)
 		}
 	}
-	p, err := SlaterPenalty(m.Shape(), task.Cost, 0.1)
-	if err != nil || math.Abs(p.Rho-20) > 1e-12 {
-		t.Errorf("slater penalty %v, %v: want 2·1/0.1", p, err)
+	for _, at := range []float64{-3, 0, 5} { // returns elsewhere have the same range
+		m := bandit(t, []float64{at, 0}, []float64{at + 1, 0.25})
+		p, err := SlaterPenalty(m.Shape(), task.Cost, 0.1)
+		if err != nil || math.Abs(p.Rho-20) > 1e-12 {
+			t.Errorf("slater penalty %v, %v, of returns from %g: want 2·1/0.1", p, err, at)
+		}
 	}
 }
 

@@ -289,9 +289,11 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 		return NewRunner(m, l, 7, NewEvaluator(m))
 	}
 	for _, name := range []string{"double", "projection", "learned returns", "batches", "batches, learned returns"} {
-		whole, parts := makeRunner(name), makeRunner(name)
-		if err := whole.Run(context.Background(), 900); err != nil {
-			t.Fatal(err)
+		whole, parts, used := makeRunner(name), makeRunner(name), makeRunner(name)
+		for _, r := range []*Runner{whole, used} {
+			if err := r.Run(context.Background(), 900); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, until := range []int{1, 2, 37, 400, 900} {
 			if err := parts.Run(context.Background(), until); err != nil {
@@ -302,9 +304,12 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 				t.Fatal(err)
 			}
 			parts = makeRunner(name)
-			if err := parts.UnmarshalBinary(data); err != nil {
-				t.Fatal(err)
+			for _, r := range []*Runner{parts, used} {
+				if err := r.UnmarshalBinary(data); err != nil {
+					t.Fatal(err)
+				}
 			}
+			comparePolicies(t, m, name+", of a learner that has played", used.learner.Policy(), parts.learner.Policy())
 		}
 		a, errA := whole.MarshalBinary()
 		b, errB := parts.MarshalBinary()
@@ -312,6 +317,35 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 			t.Errorf("%s: an interrupted run ends in another state", name)
 		}
 	}
+}
+
+// comparePolicies: got does the same as want in every state that offers something.
+func comparePolicies(t testing.TB, m *Model, name string, got, want Policy) {
+	t.Helper()
+	for h := range m.Horizon() {
+		for s := range m.States() {
+			n := m.Shape().Actions(h, s)
+			if n == 0 {
+				continue
+			}
+			p, q := make([]float64, n), make([]float64, n)
+			got.Distribution(p, h, s)
+			want.Distribution(q, h, s)
+			if !slices.Equal(p, q) {
+				t.Fatalf("%s: step %d, state %d: policy %v: want %v", name, h+1, s, p, q)
+			}
+		}
+	}
+}
+
+// TestClonesAreApart: what is done to the copy of a policy does not change the policy.
+func TestClonesAreApart(t *testing.T) {
+	m := randomModel(t, 3, 4, 3, 1, false)
+	policy, same := randomPolicy(t, m, generator(3)), randomPolicy(t, m, generator(3))
+	for _, row := range policy.Clone().probs {
+		clear(row)
+	}
+	comparePolicies(t, m, "after its copy has changed", policy, same)
 }
 
 // told is a learner that draws all it does, and notes the returns that it is told.
