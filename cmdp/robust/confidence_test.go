@@ -1,9 +1,11 @@
 package robust_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -231,4 +233,31 @@ func tailed(n, k, tail float64) float64 {
 		}
 	}
 	return low
+}
+
+// TestStrangeSuccessor: the error about a successor that the model does not have names the place where it was counted.
+func TestStrangeSuccessor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 9))
+	c := newCase(t, rng, shape{states: 5, actions: 2, successors: 2, horizon: 3, steps: true}, false)
+	for h := range c.model.Horizon() {
+		for s := range c.model.States() {
+			first, end := c.model.Rows(h).Choices(s)
+			for choice := first; choice < end; choice++ {
+				next, _ := c.model.Rows(h).Row(choice)
+				to := 0
+				for slices.Contains(next, int32(to)) {
+					to++
+				}
+				counts := drawCounts(t, rng, c.model, 1)
+				if err := counts.Add(h, s, choice-first, to, 1); err != nil {
+					t.Fatal(err)
+				}
+				_, _, _, err := robust.FromCounts(c.model, counts, false, 0.9)
+				want := fmt.Sprintf("step %d, state %d, action %d: the data has successor %d,", h+1, s, choice-first, to)
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v: want %q", err, want)
+				}
+			}
+		}
+	}
 }

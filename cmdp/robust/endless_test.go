@@ -604,6 +604,51 @@ func TestDefinedWhereCornersAre(t *testing.T) {
 	}
 }
 
+// TestOrderInClass: whether a long-run mean is defined does not depend on which state of a class nature can avoid for
+// ever, nor on the place of those that it cannot.
+func TestOrderInClass(t *testing.T) {
+	for states := 2; states < 6; states++ {
+		for home := range states { // all others may stay where they are, or go there
+			c, k := &randomCase{}, cmdp.NewKernel()
+			var lower, upper [][]float64
+			for s := range states {
+				to, p := []int32{int32(s), int32(home)}, []float64{0.5, 0.5}
+				low, high := []float64{0, 0.25}, []float64{0.75, 1}
+				if s == home {
+					to, p, low, high = nil, nil, nil, nil
+					for i := range states {
+						if i != home {
+							to, p = append(to, int32(i)), append(p, 1/float64(states-1))
+						}
+					}
+					low, high = make([]float64, len(p)), slices.Repeat([]float64{1}, len(p))
+				}
+				k.Append(to, p, []float64{float64(s - home)})
+				k.EndState()
+				lower, upper = append(lower, low), append(upper, high)
+			}
+			var err error
+			c.model, err = cmdp.NewModel(cmdp.ModelSpec{Average: true, Dim: 1,
+				Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{k}})
+			if err == nil {
+				c.iv, err = cmdp.NewIntervals(c.model, func(_, a int) (l, u []float64) { return lower[a], upper[a] })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.set, err = robust.New(robust.Spec{Model: c.model, Intervals: c.iv})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := c.set.Evaluate(t.Context(), exactPolicy(rand.New(rand.NewPCG(1, 2)), c.model))
+			want := 0.8 * float64(states-1-home) // nature lets the last state stay as long as it can: 4 steps of 5
+			if err != nil || home < states-1 && math.Abs(b.Greatest[0]-want) > 1e-9 {
+				t.Errorf("%d states, back to %d: %v, %v: want %g", states, home, b, err, want)
+			}
+		}
+	}
+}
+
 // comesBack reports whether, of the states that lead to each other and nowhere else where every successor that may come
 // up does, each set has one that no corner avoids for ever, and whether all corners come to one of these sets.
 func (c *randomCase) comesBack(t *testing.T, policy cmdp.Policy) bool {

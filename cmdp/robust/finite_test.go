@@ -18,6 +18,7 @@ var finiteShapes = []shape{
 	{states: 4, actions: 2, successors: 4, horizon: 2, width: 1},
 	{states: 3, actions: 2, successors: 3, horizon: 3, width: 0.2, outcomes: true},
 	{states: 2, actions: 2, successors: 2, horizon: 1, width: 0.5},
+	{states: 3, actions: 2, successors: 3, horizon: 2, width: 0.3, outcomes: true, steps: true},
 }
 
 // wideShape has more successors than are sorted at a time.

@@ -252,6 +252,27 @@ func TestSearchGainsGround(t *testing.T) {
 	}
 }
 
+// TestFirstAnswerIsWorst: without limits nature's first answer, at all choices, is the worst model: its optimum is the
+// bound from the first round on.
+func TestFirstAnswerIsWorst(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 2))
+	for i := range 30 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		lower, upper := make([]float64, 2), make([]float64, 2)
+		c.model.Shape().ReturnToGo(lower, upper, 0)
+		task := cmdp.Task{Cost: linear(t, []float64{1, -0.5}, lower, upper)}
+		var bounds []float64
+		r, err := robust.Solve(t.Context(), c.set, task, robust.SolveOptions{
+			Progress: func(_ int, bound, _ float64) { bounds = append(bounds, bound) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != robust.Optimal || len(bounds) == 0 || bounds[0] < r.Bound-1e-12 {
+			t.Errorf("case %d: %v, bounds %v: want an optimum, whose bound is the first one", i, r.Status, bounds)
+		}
+	}
+}
+
 // checkPrices moves limits in the model of a bound: for each unit its optimum changes by no more than the price, where
 // the limit is wider, and by no less where it is narrower.
 func (c *randomCase) checkPrices(t *testing.T, i int, r *robust.Result) {
@@ -358,7 +379,7 @@ func exactPolicy(rng *rand.Rand, m *cmdp.Model) *exact.Policy {
 }
 
 // TestVisitsMakeUpReturns: under nature's answer in a direction, what choices return in it, each as often as it is
-// taken, is the greatest return.
+// taken, is the greatest return, and at each step the process is somewhere, in a state at rest too.
 func TestVisitsMakeUpReturns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 1))
 	dirs := [][]float64{{1, 0}, {-1, 0.5}, {0, 1}}
@@ -372,7 +393,13 @@ func TestVisitsMakeUpReturns(t *testing.T) {
 		for j, dir := range dirs {
 			sum := 0.0
 			for h, x := range visits {
-				rows := c.model.Rows(h)
+				all, rows := 0.0, c.model.Rows(h)
+				for s := range c.model.States() {
+					all += x[s*len(dirs)+j]
+				}
+				if math.Abs(all-1) > 1e-12 {
+					t.Errorf("case %d: visits of step %d sum to %g in direction %v: want 1", i, h+1, all, dir)
+				}
 				for s := range c.model.States() {
 					first, end := rows.Choices(s)
 					probs := make([]float64, end-first)
