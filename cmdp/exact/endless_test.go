@@ -467,9 +467,9 @@ func TestCostOfGrowthWithinALimit(t *testing.T) {
 	}
 }
 
-// TestUnwantedIsNamed: at the end of a way of some states, a return is had for a while, so that limits are kept, and a
-// toll for ever after. Whoever rests at the start breaks the limits. An error names the choice with the toll, though a
-// policy has to remember there whether it is done with the return.
+// TestUnwantedIsNamed: some states lead to one that pays a return, as the limits ask, and then only charges a toll. A
+// policy that rests at the start breaks the limits. The error names the choice with the toll, although a policy would
+// have to remember there how often it was paid.
 func TestUnwantedIsNamed(t *testing.T) {
 	for end := 1; end < 6; end++ {
 		k := cmdp.NewKernel()

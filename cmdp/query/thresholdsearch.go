@@ -53,8 +53,9 @@ func (s *thresholdSearch) learn(q *Query, r *exact.Result) {
 		// The mean excess moves by a unit at most, and so does the most that the limit and the box allow of it.
 		rise := math.Abs(slope[i]+price[i]) + math.Abs(price[i])
 		fall := rise
-		if slope[i] >= 0 && price[i] >= 0 {
-			// It falls as the threshold grows, and what the limit allows falls by Share for each unit.
+		if slope[i] >= 0 && price[i] >= 0 && l.expected.bound <= q.Task.Box.Upper()[i] {
+			// It falls as the threshold grows, and what the limit allows, which is what counts of limit and box, falls
+			// by Share for each unit.
 			rise, fall = slope[i]+(1-l.Share)*price[i], l.Share*price[i]
 		}
 		if l.AtLeast { // thresholds are mirrored
