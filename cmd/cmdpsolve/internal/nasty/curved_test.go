@@ -403,6 +403,9 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	x := make([]float64, d)
 	for i, name := range names {
 		x[i] = value(a.Returns, name)
+		if math.IsNaN(x[i]) && p.undiscounted() && q.endless(at[i:i+1]) {
+			x[i] = q.infinity(at[i])
+		}
 		if math.IsNaN(x[i]) {
 			return failure("returns", "%s", name).but("null")
 		}
@@ -411,9 +414,11 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	for k, n := range normals {
 		sum := 0.0
 		for i := range n {
-			sum += n[i] * x[i]
+			if n[i] != 0 {
+				sum += n[i] * x[i]
+			}
 		}
-		if sum > offsets[k]+close*10 {
+		if !(sum <= offsets[k]+close*10) {
 			return failure("target", "%v·v ≤ %v", n, offsets[k]).but("%v", sum)
 		}
 	}
@@ -424,7 +429,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 		for i := range x {
 			tangent[i] = x[i] - target.Ball.Center[i]
 		}
-		if norm > target.Ball.Radius+close {
+		if !(norm <= target.Ball.Radius+close) {
 			return failure("target", "within %v of %v", target.Ball.Radius, target.Ball.Center).but("%v, at %v", x,
 				norm)
 		}
@@ -433,6 +438,12 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 		}
 	}
 	if p.Goal == nil {
+		return nil
+	}
+	if slices.ContainsFunc(x, func(v float64) bool { return math.IsInf(v, 0) }) {
+		if !finite(a.Objective) || !finite(a.Bound) {
+			return failure("objective", "a number").but("%s, bound %s", show(a.Objective), show(a.Bound))
+		}
 		return nil
 	}
 	// The conditions hold at an optimum if some policy is inside of all that is allowed.

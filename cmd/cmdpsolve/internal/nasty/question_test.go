@@ -1,6 +1,7 @@
 package nasty
 
 import (
+	"math"
 	"math/big"
 	"slices"
 )
@@ -141,6 +142,15 @@ func (q *question) endless(coordinates []int) bool {
 		finite = append(finite, []limited{{of, -1, ratOf(1e15)}}, []limited{{of, 1, ratOf(-1e15)}})
 	}
 	return q.best(nil, finite).status == infeasible
+}
+
+// infinity returns ∞ or −∞, what a coordinate is that is infinite under every policy.
+func (q *question) infinity(i int) float64 {
+	of := map[int]*big.Rat{i: big.NewRat(1, 1)}
+	if q.best(nil, [][]limited{{{of, 1, ratOf(-1e15)}}}).status == infeasible {
+		return math.Inf(-1)
+	}
+	return math.Inf(1)
 }
 
 // grows reports whether some policies make a coordinate as large as one likes, or as small.
