@@ -20,6 +20,10 @@ type generated struct {
 // mostTallyActions bounds the actions of a state, whose numbers package exact keeps in a byte for each pair and step.
 const mostTallyActions = 256
 
+// sparseCounts is how many counts a tally may have for each pair that comes up: where most counts never come up, rows
+// of those that do are stored.
+const sparseCounts = 64
+
 // generate returns the product without its rows, or nil where it is small or they have to be stored: rows are
 // those of the base, shifted, if there is one budget, of a return of the model, and what is enforced bounds it
 // on one side.
@@ -67,8 +71,9 @@ func generate(spec Spec) (*ProductModel, error) {
 	if err != nil {
 		return nil, nil // amounts that are too large for it
 	}
-	if pairs := g.tally.Pairs(); pairs <= spec.Generate || g.bytes(m) > spec.Bytes ||
-		newExploration(m, spec.Monitors, spec.Columns).fewPairs(spec.Generate) {
+	pairs := g.tally.Pairs()
+	if pairs <= spec.Generate || g.bytes(m) > spec.Bytes ||
+		newExploration(m, spec.Monitors, spec.Columns).fewPairs(max(spec.Generate, pairs/sparseCounts), spec.Bytes) {
 		return nil, nil
 	}
 	p.Model, err = g.tally.Model(g.totals(of.Columns))
@@ -142,10 +147,10 @@ func (g *generated) bytes(m *cmdp.Model) int {
 	return pairs * (32 + 4*m.Kernels() + 3*m.Horizon()*bits/8)
 }
 
-// fewPairs reports whether no more than so many pairs come up.
-func (w exploration) fewPairs(most int) bool {
+// fewPairs reports whether no more than so many pairs come up, whose rows take no more than so many bytes.
+func (w exploration) fewPairs(most, bytes int) bool {
 	w.most = most
-	return !errors.Is(w.explore(math.MaxInt), errMany)
+	return w.explore(bytes) == nil
 }
 
 // totals bounds the returns of an episode. Final returns are piecewise linear.
