@@ -20,9 +20,14 @@ type common struct {
 	sets                   []Set     // besides the box
 	center                 []float64 // of the box, whose half diagonal is radius
 	radius                 float64
-	inner                  sync.Once // guards middle and room
-	middle                 []float64
-	room                   float64
+	middle
+}
+
+// middle is a point well inside of a set that is known by its parts, found when it is asked for.
+type middle struct {
+	found sync.Once // guards the others
+	point []float64
+	room  float64
 }
 
 // conditional is a set that is best handed to oracle.IntersectionProjector as conditions on
@@ -58,7 +63,7 @@ func newCommon(sets []Set, box *BoundedBox) (Compact, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &common{box: box, sets: sets, middle: make([]float64, box.Dim())}
+	c := &common{box: box, sets: sets}
 	c.IntersectionProjector, err = oracle.NewIntersectionProjector(box.Dim(), members...)
 	if err != nil {
 		return nil, fmt.Errorf("geometry: %w", err)
@@ -89,32 +94,29 @@ func (c *common) maximizer() (oracle.LinearMaximizer, error) {
 	return oracle.NewProximalMaximizer(c.IntersectionProjector, c.center, c.radius)
 }
 
-// findInterior takes the mean of the extreme points along the axes and a radius of
-// proven room around it: the least of the distance to the box and, for every set,
-// the room that the ball around the set's own interior point, shrunk towards the
-// mean, leaves.
-func (c *common) findInterior() {
-	d := c.Dim()
-	dir, point := make([]float64, d), make([]float64, d)
-	for i := range dir {
-		for _, sign := range []float64{1, -1} {
-			dir[i] = sign
-			c.MaximizeLinear(point, dir)
-			for j, v := range point {
-				c.middle[j] += v / float64(2*d)
+// find sets dst to the mean of the extreme points along the axes of a set, and returns the least room that the parts are
+// known to leave around it.
+func (m *middle) find(set Compact, dst []float64, parts []Set) (room float64) {
+	m.found.Do(func() {
+		d := set.Dim()
+		dir, point, mean := make([]float64, d), make([]float64, d), make([]float64, d)
+		for i := range dir {
+			for _, sign := range []float64{1, -1} {
+				dir[i] = sign
+				set.MaximizeLinear(point, dir)
+				floats.AddScaled(mean, 1/float64(2*d), point)
 			}
+			dir[i] = 0
 		}
-		dir[i] = 0
-	}
-	c.Project(c.middle, c.middle)
-	c.room = math.Inf(1)
-	for i, v := range c.middle {
-		c.room = min(c.room, v-c.box.lower[i], c.box.upper[i]-v)
-	}
-	for _, s := range c.sets {
-		c.room = math.Min(c.room, roomIn(s, c.middle))
-	}
-	c.room = math.Max(c.room, 0)
+		set.Project(mean, mean)
+		m.point, m.room = mean, math.Inf(1)
+		for _, s := range parts {
+			m.room = math.Min(m.room, roomIn(s, mean))
+		}
+		m.room = math.Max(m.room, 0)
+	})
+	copy(dst, m.point)
+	return m.room
 }
 
 // roomIn returns the radius of a ball around x that lies in s: measured on rows, on
@@ -176,7 +178,5 @@ func (c *common) Bounds(lower, upper []float64) { c.box.Bounds(lower, upper) }
 // InteriorPoint gives a middle point, and the room around it as far as it is known.
 func (c *common) InteriorPoint(dst []float64) float64 {
 	check(c.Dim(), dst)
-	c.inner.Do(c.findInterior)
-	copy(dst, c.middle)
-	return c.room
+	return c.middle.find(c, dst, append([]Set{c.box}, c.sets...))
 }

@@ -38,8 +38,8 @@ var combinators = []Entry{
 	},
 	{
 		Name: "intersection", Constructor: "NewIntersection", Doc: "the common points of sets",
-		Methods: "active set if polyhedral, else method of multipliers; linear maximisation by column generation, " +
-			"or by proximal points if several sets curve", Tolerance: 1e-7,
+		Methods: "active set if polyhedral, with a ball projections on the others, else method of multipliers; linear " +
+			"maximisation by column generation, or by proximal points if several sets curve", Tolerance: 1e-7,
 		Example: func() (Set, error) {
 			return NewIntersection(must(NewBall(vec{0, 0}, 1)), must(NewBall(vec{1, 0}, 1)),
 				must(NewHalfspace(vec{1, 2}, 1)))

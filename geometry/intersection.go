@@ -3,6 +3,7 @@ package geometry
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
@@ -84,6 +85,8 @@ func flatten(sets []Set) (flat []Set, box *Box, err error) {
 			flat = append(flat, s.sets...)
 		case *common:
 			flat = append(append(flat, s.sets...), s.box.Box)
+		case *ballPart:
+			flat = append(append(flat, s.parts...), s.box.Box)
 		case *ballInBox:
 			flat = append(flat, s.ball, s.box.Box)
 		case extreme:
@@ -148,6 +151,11 @@ func (s *Intersection) restrict(box *BoundedBox) (Compact, error) {
 			return nil, err
 		}
 		others = append(others, p)
+	}
+	for i, s := range others {
+		if ball, ok := s.(*Ball); ok {
+			return newBallPart(ball, slices.Delete(others, i, i+1), &BoundedBox{sides})
+		}
 	}
 	return newCommon(others, &BoundedBox{sides})
 }
