@@ -47,7 +47,7 @@ var functions = []any{
 	baseline.PlanSampled, baseline.Ranges, baseline.SampleError, baseline.SamplesFor, baseline.SupportOf,
 	contest.MeanInterval, contest.New, contest.NewCheckpointFile, contest.Play, contest.ReadCheckpoint,
 	contest.SavedEpisodes, contest.Told,
-	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Evaluate,
+	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.EpochsEnd, exact.Evaluate,
 	exact.Front, exact.NewLinearMixer,
 	exact.NewMixer, exact.NewPlanner, exact.NewPolicy, exact.NewRollingPlanner, exact.NewSumPlanner, exact.OccupancyLP,
 	exact.RationalValue, exact.SecondOpinion, exact.SecondOpinionOfSum,

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// surveys is a problem without a horizon, in which costs are bounded and totals judged. A step may cost nothing.
+// surveys is a problem without a horizon, in which costs are bounded and totals judged. A step may cost nothing, and an
+// agent may wait for ever.
 const surveys = `format: cmdp/1
 discount: 1
 states: [base, field, dune, home, wreck]
@@ -30,6 +31,7 @@ transitions:
   - {state: field, action: shoot, next: {field: 0.7, dune: 0.25, wreck: 0.05}, returns: {photos: 1, fuel: 1}}
   - {state: field, action: return, next: {home: 0.9, field: 0.1}, returns: {fuel: 2}}
   - {state: dune, action: slide, next: {field: 0.5, dune: 0.4, wreck: 0.1}}
+  - {state: dune, action: wait, next: {dune: 1}}
   - {state: dune, action: climb, next: {field: 0.9, dune: 0.1}, returns: {fuel: 3}}
   - {state: wreck, action: stay, next: {wreck: 1}}
 `

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -28,16 +29,34 @@ type epochTotals struct {
 	pass     epochPass
 }
 
-// An epochClass has the small model of some epochs: states that are not still, and what stays in the epoch.
+// An epochClass has the small model of some epochs: what stays in the epoch.
 type epochClass struct {
-	kernel       *cmdp.Kernel // the rows of the base, with the returns of the class
-	still        []bool
+	kernel *cmdp.Kernel     // the rows of the base, with the returns of the class
+	states *markov.Quotient // in which nothing is merged
+	// End components, where a policy may stay in the epoch for ever, return nothing, and are merged.
 	quotient     *markov.Quotient
+	members      [][]int32          // of each state of the quotient, those of the base
 	components   *markov.LeastTotal // of several states
 	proper       []int32            // its first policy
 	reward, size []float64          // of each choice in the direction, and what that is the sum of
 }
 
+var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and get returns there: want stored rows")
+
+// EpochsEnd reports whether nothing is returned where a policy may stay in an epoch of a [cmdp.Epochs] for ever. Tasks
+// of other ones are refused: their rows are to be stored.
+func EpochsEnd(ctx context.Context, m *cmdp.Model) (bool, error) {
+	if m == nil || m.Epochs() == nil {
+		return false, errors.New("exact: no model of epochs")
+	}
+	_, err := newEpochTotals(ctx, m)
+	if errors.Is(err, errNoEnd) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// newEpochTotals returns errNoEnd if a policy may get returns in an epoch for ever.
 func newEpochTotals(ctx context.Context, m *cmdp.Model) (*epochTotals, error) {
 	e := m.Epochs()
 	p := &epochTotals{m: m, e: e, classes: make([]*epochClass, len(e.Classes)), steps: make([]float64, e.Dim)}
@@ -76,34 +95,39 @@ func newEpochTotals(ctx context.Context, m *cmdp.Model) (*epochTotals, error) {
 	return p, nil
 }
 
-// newClass makes the small model of the class of an epoch. What does not stay in the epoch, or comes to a state that is
-// still, leads to a state of its own, which is the last one.
+// newClass makes the small model of the class of an epoch.
 func (p *epochTotals) newClass(ctx context.Context, epoch int) (*epochClass, error) {
-	e := p.e
-	c := &epochClass{kernel: &e.Classes[e.Class[epoch]]}
-	c.still, _ = e.Still(epoch)
-	k, states := *c.kernel, len(c.still)
-	k.First = append(slices.Clip(k.First), k.First[states])
-	k.Next = slices.Clone(k.Next)
-	in := make([]bool, states+1)
-	for s, still := range c.still {
-		in[s] = !still
-	}
-	for at, to := range k.Next {
-		if !in[to] || e.After(epoch, e.Letter[at]) != epoch {
-			k.Next[at] = int32(states)
-		}
-	}
-	g := &markov.Graph{Kernel: &k, In: in}
+	c := &epochClass{kernel: &p.e.Classes[p.e.Class[epoch]]}
+	g := markov.EpochGraph(p.e, epoch)
 	parts, err := g.LayeredComponents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.quotient = g.Number(parts, nil)
-	c.quotient.Fill(g, c.quotient.Origin, nil)
+	g.Cycles = parts
+	ends, err := g.EndComponents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, inside := range ends.Inside {
+		if inside && floats.Norm(c.kernel.ReturnsOf(i, p.e.Dim), 1) > 0 {
+			return nil, errNoEnd
+		}
+	}
+	c.states = g.Number(parts, nil)
+	c.states.Fill(g, c.states.Origin, nil)
+	c.quotient = c.states
+	if ends.Len() > 0 {
+		c.quotient = g.Quotient(parts, ends, func(int32) bool { return true })
+		c.quotient.Predecessors = (&markov.Graph{Kernel: g.Kernel, Allowed: ends.Inside}).Predecessors()
+	}
+	c.members = make([][]int32, c.quotient.Rest)
+	for _, s := range c.states.Origin {
+		n := c.quotient.Number[s]
+		c.members[n] = append(c.members[n], s)
+	}
 	c.components = markov.NewLeastTotal(c.quotient, 1, 1, &p.chain)
 	c.proper = slices.Clone(c.components.Policy)
-	c.reward, c.size = make([]float64, k.Choices()), make([]float64, k.Choices())
+	c.reward, c.size = make([]float64, c.kernel.Choices()), make([]float64, c.kernel.Choices())
 	return c, nil
 }
 
@@ -191,7 +215,7 @@ type epochPass struct {
 	class             *epochClass
 	from, fromReturns [][]float64 // of each letter, those of the epoch that it leads to
 	v, r              []float64
-	chosen            []int32 // of each state, its choice
+	chosen            []int32 // of each state of the quotient, its choice there
 	right, solution   []float64
 }
 
@@ -200,7 +224,7 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 	states, d := p.e.Base.States(), p.e.Dim
 	p.dir, p.perturbation = dir, perturbation
 	p.rounding = perturbation * float64(16+4*p.longest+2*d) * roundoff
-	p.chosen = slices.Grow(p.chosen[:0], states)[:states]
+	p.chosen = slices.Grow(p.chosen[:0], states)
 	p.scalarize()
 	starts := p.m.StartStates()
 	start, first := make([]cmdp.StartState, len(starts)), make([]float64, len(starts))
@@ -278,22 +302,22 @@ func (p *epochPass) record(actions *markov.Actions) {
 	if actions == nil {
 		return
 	}
-	for _, s := range p.class.quotient.Origin {
-		actions.Set(p.e.Pair(p.epoch, int(s)), int(p.chosen[s]-p.class.kernel.First[s]))
-	}
+	p.class.quotient.Lift(p.chosen, func(s, c int32) {
+		actions.Set(p.e.Pair(p.epoch, int(s)), int(c-p.class.kernel.First[s]))
+	})
 }
 
-// solveEpoch finds values, policy and returns of the states of the epoch that are not still.
+// solveEpoch finds values, policy and returns of the states of the epoch.
 func (p *epochPass) solveEpoch(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	q := p.class.quotient
+	p.chosen = p.chosen[:q.Rest]
 	for i := range len(q.Component) - 1 {
 		lo, hi := q.Component[i], q.Component[i+1]
 		if hi == lo+1 {
-			p.solveState(q.Origin[lo])
-			p.class.components.Values[lo] = p.v[q.Origin[lo]]
+			p.solveState(lo)
 		} else if err := p.solveComponent(ctx, i, lo, hi); err != nil {
 			return err
 		}
@@ -301,28 +325,38 @@ func (p *epochPass) solveEpoch(ctx context.Context) error {
 	return nil
 }
 
-// row returns the transitions of a choice of the epoch, with their letters.
-func (p *epochPass) row(c int32) (to []int32, prob []float64, letters []int32) {
-	to, prob = p.class.kernel.Row(int(c))
+// An epochRow is the row of a choice of the epoch. Successors outside of the epoch have the number Rest.
+type epochRow struct {
+	to, number []int32 // states, and their numbers in a quotient
+	prob       []float64
+	letters    []int32
+}
+
+func (p *epochPass) row(q *markov.Quotient, c int32) (r epochRow) {
+	r.to, r.prob = p.class.kernel.Row(int(c))
 	first, end := p.class.kernel.Entries(int(c))
-	return to, prob, p.e.Letter[first:end]
+	r.number, r.letters = q.To[first:end], p.e.Letter[first:end]
+	return r
 }
 
 // solveState treats a component of one state.
-func (p *epochPass) solveState(s int32) {
-	c, best := p.class, math.Inf(1)
-	for i := c.kernel.First[s]; i < c.kernel.First[s+1]; i++ {
-		x, size, out := c.reward[i], c.size[i], 0.0
-		to, prob, letters := p.row(i)
-		for j, n := range to {
-			from := p.from[letters[j]]
-			if n == s && &from[0] == &p.v[0] {
+func (p *epochPass) solveState(n int32) {
+	c, q, best := p.class, p.class.quotient, math.Inf(1)
+	for i := q.First[n]; i < q.First[n+1]; i++ {
+		if q.Choice[i] == markov.Stay { // the first one
+			best, p.chosen[n] = 0, i
+			continue
+		}
+		x, size, out := c.reward[q.Choice[i]], c.size[q.Choice[i]], 0.0
+		row := p.row(q, q.Choice[i])
+		for j, to := range row.to {
+			if row.number[j] == n {
 				continue
 			}
-			y := float64(prob[j] * from[n])
+			y := float64(row.prob[j] * p.from[row.letters[j]][to])
 			x += y
 			size += math.Abs(y)
-			out += prob[j]
+			out += row.prob[j]
 		}
 		if out == 0 {
 			continue
@@ -332,115 +366,155 @@ func (p *epochPass) solveState(s int32) {
 			x /= out
 		}
 		if x < best {
-			best, p.chosen[s] = x, i
+			best, p.chosen[n] = x, i
 		}
 	}
-	p.v[s] = best
-	p.setReturns(s, 1, func(n int32) bool { return n == s })
+	c.components.Values[n] = best
+	out := p.setReturns(n, n, n+1)
+	if out != 1 && out != 0 {
+		floats.Scale(1/out, p.returnsOf(n))
+	}
+	p.copyToMembers(n)
 }
 
-// setReturns sets the returns of a state to those of its choice and what follows, but for what stays in the epoch in
-// states of a set, divided by how likely that is left if over is 1.
-func (p *epochPass) setReturns(s int32, over int, in func(n int32) bool) {
-	d, c := p.e.Dim, p.chosen[s]
-	dst, out := p.r[int(s)*d:][:d], 0.0
-	copy(dst, p.class.kernel.ReturnsOf(int(c), d))
-	to, prob, letters := p.row(c)
-	for j, n := range to {
-		from := p.fromReturns[letters[j]]
-		if &from[0] == &p.r[0] && in(n) {
+// returnsOf are the returns from state n of the quotient on: those of its first member.
+func (p *epochPass) returnsOf(n int32) []float64 {
+	return p.r[int(p.class.members[n][0])*p.e.Dim:][:p.e.Dim]
+}
+
+// copyToMembers sets values and returns of what is merged in a state of the quotient.
+func (p *epochPass) copyToMembers(n int32) {
+	for _, s := range p.class.members[n] {
+		p.v[s] = p.class.components.Values[n]
+		copy(p.r[int(s)*p.e.Dim:][:p.e.Dim], p.returnsOf(n))
+	}
+}
+
+// setReturns sets the returns of state n of the quotient to those of its choice and of what follows outside of the
+// component [lo, hi). It returns how likely that is left.
+func (p *epochPass) setReturns(n, lo, hi int32) (out float64) {
+	c, dst := p.class.quotient.Choice[p.chosen[n]], p.returnsOf(n)
+	if c == markov.Stay {
+		clear(dst)
+		return 0
+	}
+	copy(dst, p.class.kernel.ReturnsOf(int(c), len(dst)))
+	row := p.row(p.class.quotient, c)
+	for j, to := range row.to {
+		if row.number[j] >= lo && row.number[j] < hi {
 			continue
 		}
-		out += prob[j]
-		for k, x := range from[int(n)*d:][:d] {
-			dst[k] += float64(prob[j] * x)
+		out += row.prob[j]
+		for k, x := range p.fromReturns[row.letters[j]][int(to)*len(dst):][:len(dst)] {
+			dst[k] += float64(row.prob[j] * x)
 		}
 	}
-	if over == 1 && out != 1 {
-		floats.Scale(1/out, dst)
-	}
+	return out
 }
 
 // solveComponent treats component i, of the states [lo, hi) of the quotient. What leaves the epoch is a reward there.
 func (p *epochPass) solveComponent(ctx context.Context, i int, lo, hi int32) error {
-	c, q, z, largest := p.class, p.class.quotient, p.class.components, 0.0
-	for n := q.First[lo]; n < q.First[hi]; n++ {
-		x, size, inside := c.reward[q.Choice[n]], c.size[q.Choice[n]], 0.0
-		to, prob, letters := p.row(q.Choice[n])
-		for j, s := range to {
-			from := p.from[letters[j]]
-			y := float64(prob[j] * from[s])
-			if &from[0] == &p.v[0] {
-				inside += math.Abs(y) // 0 in the component, which is not solved yet
-				continue
-			}
-			x += y
-			size += math.Abs(y)
-		}
-		z.Reward[n], z.Weight[n] = x, size
-		largest = max(largest, size+inside)
-	}
-	if p.perturbation > 1 { // where large numbers cancel out, small ones have the rounding of these
-		floats.AddConst(largest, z.Weight[q.First[lo]:q.First[hi]])
-	}
+	q, z := p.class.quotient, p.class.components
+	p.setRewards(lo, hi)
 	if _, err := z.SolveComponent(ctx, i); err != nil {
 		return err
 	}
-	inside := func(s int32) bool { return q.Number[s] >= lo && q.Number[s] < hi }
 	p.chain.Reset()
 	for n := lo; n < hi; n++ {
-		s := q.Origin[n]
-		p.v[s], p.chosen[s] = z.Values[n], q.Choice[z.Policy[n]]
-		p.setReturns(s, 0, inside)
-		p.chain.EndRow(p.addInside(s, p.chosen[s], 1, lo, inside))
+		p.chosen[n] = z.Policy[n]
+		p.setReturns(n, lo, hi)
+		leak := 1.0
+		if of := q.Choice[p.chosen[n]]; of != markov.Stay {
+			leak = p.addInside(q, n, of, 1, lo, hi)
+		}
+		p.chain.EndRow(leak)
 	}
 	p.right, p.solution = slices.Grow(p.right[:0], int(hi-lo))[:hi-lo], slices.Grow(p.solution[:0], int(hi-lo))[:hi-lo]
 	for k := range p.e.Dim {
 		for n := lo; n < hi; n++ {
-			p.right[n-lo] = p.r[int(q.Origin[n])*p.e.Dim+k]
+			p.right[n-lo] = p.returnsOf(n)[k]
 		}
 		copy(p.solution, p.right)
 		if err := p.chain.Solve(ctx, p.solution, p.right, false, 0); err != nil {
 			return err
 		}
 		for n := lo; n < hi; n++ {
-			p.r[int(q.Origin[n])*p.e.Dim+k] = p.solution[n-lo]
+			p.returnsOf(n)[k] = p.solution[n-lo]
 		}
+	}
+	for n := lo; n < hi; n++ {
+		p.copyToMembers(n)
 	}
 	return nil
 }
 
-// addInside adds the transitions of a choice, taken with some probability, to other states of a component, whose first
-// number is lo, to the row of the chain. It returns how likely the component is left.
-func (p *epochPass) addInside(s, c int32, share float64, lo int32, inside func(s int32) bool) (leak float64) {
-	to, prob, letters := p.row(c)
-	for j, n := range to {
-		stays := p.e.After(p.epoch, letters[j]) == p.epoch
+// setRewards sets the rewards of the choices of the component [lo, hi) to what they and what leaves the epoch give.
+func (p *epochPass) setRewards(lo, hi int32) {
+	c, q, z, largest := p.class, p.class.quotient, p.class.components, 0.0
+	for i := q.First[lo]; i < q.First[hi]; i++ {
+		if q.Choice[i] == markov.Stay {
+			continue
+		}
+		x, size, inside := c.reward[q.Choice[i]], c.size[q.Choice[i]], 0.0
+		row := p.row(q, q.Choice[i])
+		for j, to := range row.to {
+			y := float64(row.prob[j] * p.from[row.letters[j]][to])
+			if row.number[j] != q.Rest {
+				inside += math.Abs(y) // 0 in the component, which is not solved yet
+				continue
+			}
+			x += y
+			size += math.Abs(y)
+		}
+		z.Reward[i], z.Weight[i] = x, size
+		largest = max(largest, size+inside)
+	}
+	if p.perturbation <= 1 {
+		return
+	}
+	for i := q.First[lo]; i < q.First[hi]; i++ { // large numbers that cancel out have left their rounding to small ones
+		if q.Choice[i] != markov.Stay {
+			z.Weight[i] += largest
+		}
+	}
+}
+
+// addInside adds the transitions of a choice of state n, taken with some probability, to other states of the component
+// [lo, hi) of a quotient to the row of the chain. It returns how likely the component is left.
+func (p *epochPass) addInside(q *markov.Quotient, n, c int32, share float64, lo, hi int32) (leak float64) {
+	row := p.row(q, c)
+	for j, to := range row.number {
 		switch {
-		case stays && n == s || prob[j] == 0:
-		case stays && inside(n):
-			p.chain.Add(p.class.quotient.Number[n]-lo, share*prob[j])
+		case to == n || row.prob[j] == 0:
+		case to >= lo && to < hi:
+			p.chain.Add(to-lo, share*row.prob[j])
 		default:
-			leak += share * prob[j]
+			leak += share * row.prob[j]
 		}
 	}
 	return leak
 }
 
-// belowBackups reports whether all values of the epoch are at most what each choice gives, see lowerValues.shortfall.
+// belowBackups reports whether all values of the epoch are at most what each choice gives, see lowerValues.shortfall,
+// and at most 0 where a policy may stay.
 func (p *epochPass) belowBackups() bool {
 	c := p.class
-	for _, s := range c.quotient.Origin {
+	for _, m := range c.quotient.Merged {
+		if c.components.Values[m.State] > 0 {
+			return false
+		}
+	}
+	for _, s := range c.states.Origin {
 		v := p.v[s]
 		for i := c.kernel.First[s]; i < c.kernel.First[s+1]; i++ {
 			sum, size := c.reward[i], c.size[i]
-			to, prob, letters := p.row(i)
-			for j, n := range to {
-				y := float64(prob[j] * (p.from[letters[j]][n] - v))
+			row := p.row(c.states, i)
+			for j, to := range row.to {
+				y := float64(row.prob[j] * (p.from[row.letters[j]][to] - v))
 				sum += y
 				size += math.Abs(y)
 			}
-			if !(sum-float64(p.e.Dim+len(to)+4)*roundoff*size >= 0) {
+			if !(sum-float64(p.e.Dim+len(row.to)+4)*roundoff*size >= 0) {
 				return false
 			}
 		}
@@ -500,10 +574,9 @@ func (v *epochVisits) visit(ctx context.Context) error {
 		return ctx.Err()
 	}
 	v.class = v.classes[v.e.Class[v.epoch]]
-	q, mass := v.class.quotient, v.at(v.epoch)
+	q, mass := v.class.states, v.at(v.epoch)
 	for i := len(q.Component) - 2; i >= 0; i-- {
 		lo, hi := q.Component[i], q.Component[i+1]
-		inside := func(s int32) bool { return q.Number[s] >= lo && q.Number[s] < hi }
 		v.right = v.right[:0]
 		v.chain.Reset()
 		for n := lo; n < hi; n++ {
@@ -511,7 +584,7 @@ func (v *epochVisits) visit(ctx context.Context) error {
 			v.right = append(v.right, mass[s])
 			for a, x := range v.shares(s) {
 				if x > 0 {
-					leak += v.addInside(s, v.class.kernel.First[s]+int32(a), x, lo, inside)
+					leak += v.addInside(q, n, v.class.kernel.First[s]+int32(a), x, lo, hi)
 				}
 			}
 			v.chain.EndRow(leak)
@@ -519,12 +592,15 @@ func (v *epochVisits) visit(ctx context.Context) error {
 		if floats.Norm(v.right, 1) == 0 {
 			continue
 		}
+		if len(v.class.quotient.Merged) > 0 { // where it stays, nothing is returned
+			v.chain.OpenClosedSets()
+		}
 		v.solution = append(v.solution[:0], v.right...)
 		if err := v.chain.Solve(ctx, v.solution, v.right, true, 0); err != nil {
 			return err
 		}
 		for n := lo; n < hi; n++ {
-			v.handOn(q.Origin[n], v.solution[n-lo], inside)
+			v.handOn(q.Origin[n], v.solution[n-lo], lo, hi)
 		}
 	}
 	return nil
@@ -538,18 +614,18 @@ func (v *epochVisits) shares(s int32) []float64 {
 	return x
 }
 
-// handOn counts what visits of a state return, and adds what leaves its component to arrivals.
-func (v *epochVisits) handOn(s int32, visits float64, inside func(s int32) bool) {
+// handOn counts what visits of a state return, and adds what leaves its component [lo, hi) to arrivals.
+func (v *epochVisits) handOn(s int32, visits float64, lo, hi int32) {
 	for a, x := range v.shares(s) {
 		c := v.class.kernel.First[s] + int32(a)
 		if x == 0 || visits == 0 {
 			continue
 		}
 		floats.AddScaled(v.returns, x*visits, v.class.kernel.ReturnsOf(int(c), v.e.Dim))
-		to, prob, letters := v.row(c)
-		for j, n := range to {
-			if after := v.e.After(v.epoch, letters[j]); after != v.epoch || !inside(n) {
-				v.at(after)[n] += float64(x * visits * prob[j])
+		row := v.row(v.class.states, c)
+		for j, to := range row.to {
+			if n := row.number[j]; n < lo || n >= hi {
+				v.at(v.e.After(v.epoch, row.letters[j]))[to] += float64(x * visits * row.prob[j])
 			}
 		}
 	}

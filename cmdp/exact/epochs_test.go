@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// drawEpochs draws a model of three epochs and some states, in which much returns nothing.
+// drawEpochs draws a model of three epochs and some states, in which much returns nothing, and which may go on for ever
+// for nothing.
 func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 	t.Helper()
 	states := 3 + rng.IntN(6)
@@ -23,10 +25,14 @@ func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 			if rng.IntN(3) == 0 {
 				row.Returns = []float64{rng.Float64() - 0.5, rng.Float64() - 0.5}
 			}
+			end := states
+			if floats.Norm(row.Returns, 1) == 0 && rng.IntN(3) == 0 {
+				end = rng.IntN(states)
+			}
 			for _, x := range []float64{0.3, 0.45} {
 				row.Next = append(row.Next, cmdp.Transition{Next: rng.IntN(states), Probability: x})
 			}
-			row.Next = append(row.Next, cmdp.Transition{Next: states, Probability: 0.25})
+			row.Next = append(row.Next, cmdp.Transition{Next: end, Probability: 0.25})
 			if err := b.Add(row); err != nil {
 				t.Fatal(err)
 			}
@@ -47,6 +53,51 @@ func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestEpochPolicies: a policy that draws returns in epochs what it does in the model that stores their rows, also where
+// it goes on for ever, and so does that of a price.
+func TestEpochPolicies(t *testing.T) {
+	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 12))
+	for i := range 300 {
+		m := drawEpochs(t, rng)
+		p, err := newEpochTotals(ctx, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule := markov.Rule{Actions: markov.NewActions(m.States(), 3), Mixed: make(map[int32][]float64)}
+		for s, rows := 0, m.Rows(0); s < m.States(); s++ {
+			switch first, end := rows.Choices(s); {
+			case end == first+2 && rng.IntN(3) == 0:
+				rule.Mixed[int32(s)] = []float64{0.3, 0.7}
+			case first < end:
+				rule.Actions.Set(s, rng.IntN(end-first))
+			}
+		}
+		dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
+		x, err := p.price(ctx, dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, err := p.recoverPolicy(ctx, []column{{dir: dir}}, []float64{1}, face{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, policy := range []*Policy{NewPolicy([]markov.Rule{rule}), best} {
+			got, err := p.evaluate(ctx, policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := Evaluate(ctx, m, policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if floats.Distance(got, want.Returns, math.Inf(1)) > 1e-12 ||
+				policy == best && floats.Distance(got, x.returns, math.Inf(1)) > 1e-12 {
+				t.Errorf("model %d: %v in epochs, %v by rows, %v by the price", i, got, want.Returns, x.returns)
+			}
+		}
+	}
 }
 
 // TestEpochPrices: a direction has a proved bound and a policy that is worth it, also where what policies return

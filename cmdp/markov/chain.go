@@ -514,6 +514,19 @@ func (y *Chain) ClosedSets() (sets [][]int32) {
 	return sets
 }
 
+// OpenClosedSets makes each state of the closed sets leak, and returns them.
+func (y *Chain) OpenClosedSets() (forever []int32) {
+	for _, n := range slices.Concat(y.ClosedSets()...) {
+		y.leak[n]++
+		y.diag[n]++
+		forever = append(forever, n)
+	}
+	if forever != nil {
+		y.factors, y.iterative = nil, false
+	}
+	return forever
+}
+
 func allZero(x []float64) bool {
 	for _, v := range x {
 		if v != 0 {

@@ -121,12 +121,8 @@ func (p *Visits) inducedChain(ctx context.Context, st *Rule, lo, hi int32) (fore
 		leaks = leaks || leak > 0
 	}
 	if p.gamma == 1 && (!leaks || !y.eliminated(ctx)) {
-		for _, set := range y.ClosedSets() {
-			for _, n := range set {
-				y.leak[n]++
-				y.diag[n]++
-				forever = append(forever, lo+n)
-			}
+		for _, n := range y.OpenClosedSets() {
+			forever = append(forever, lo+n)
 			y.iterative = wide
 		}
 	}

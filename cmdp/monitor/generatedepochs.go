@@ -71,8 +71,7 @@ type epochSearch struct {
 }
 
 // generateEpochs returns the product of a model of totals without its rows, or nil where it is small or they have to be
-// stored: where monitors depend on others, pay at the start or go back to what they remembered before, and where a
-// policy could stay in an epoch for ever at a return.
+// stored: where monitors depend on others, pay at the start or go back to what they remembered before.
 func generateEpochs(spec Spec) (*ProductModel, error) {
 	m := spec.Model
 	if spec.Generate == 0 || m.Horizon() > 0 || m.Discount() < 1 || m.Means() || m.Epochs() != nil ||
@@ -81,10 +80,10 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 	}
 	w := &epochSearch{exploration: newExploration(m, spec.Monitors, spec.Columns), kernel: m.Kernel(0)}
 	w.out = cmdp.Epochs{Base: m, Dim: len(w.columns)}
-	if !w.letters() || !w.begin() || !w.search(spec.Bytes) || !w.sort() || w.out.Len()*m.States() <= spec.Generate ||
-		!w.classes() {
+	if !w.letters() || !w.begin() || !w.search(spec.Bytes) || !w.sort() || w.out.Len()*m.States() <= spec.Generate {
 		return nil, nil
 	}
+	w.classes()
 	p := &ProductModel{exploration: w.exploration}
 	p.epochs = &w.out
 	var err error
@@ -261,8 +260,8 @@ func (w *epochSearch) renumberTuples(order []int32) {
 	}
 }
 
-// classes makes the rows of each class. It reports false if a policy could stay in one for ever at a return.
-func (w *epochSearch) classes() bool {
+// classes makes the rows of each class.
+func (w *epochSearch) classes() {
 	d := w.base.Dim()
 	for _, tuple := range w.of {
 		k := cmdp.NewKernel()
@@ -289,11 +288,7 @@ func (w *epochSearch) classes() bool {
 			k.EndState()
 		}
 		w.out.Classes = append(w.out.Classes, k)
-		if _, proper := w.out.Still(int(tuple)); !proper {
-			return false
-		}
 	}
-	return true
 }
 
 // rewards sets w.returns to those of a transition in an epoch.

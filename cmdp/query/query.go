@@ -185,7 +185,8 @@ func (c *compiled) transitions() int {
 }
 
 // compile builds the model of a problem. declared is how many of its returns cost and target are about.
-func compile(_ context.Context, p *problem.Problem, opts CompileOptions, declared int) (*compiled, *unfolding, error) {
+func compile(ctx context.Context, p *problem.Problem, opts CompileOptions, declared int) (*compiled, *unfolding,
+	error) {
 	u, err := unfold(p, opts, nil, opts.Soft)
 	if err != nil {
 		return nil, nil, err
@@ -201,7 +202,7 @@ func compile(_ context.Context, p *problem.Problem, opts CompileOptions, declare
 	if sh := p.Model.Shape(); sh != nil && sh.Game() {
 		return nil, nil, errors.New("returns and constraints about the course of an episode are for problems with one player")
 	}
-	if err := u.build(c); err != nil {
+	if err := u.build(ctx, c); err != nil {
 		return nil, nil, err
 	}
 	worst := c.product.Losing
@@ -220,7 +221,7 @@ func compile(_ context.Context, p *problem.Problem, opts CompileOptions, declare
 		return nil, nil, err
 	}
 	soft.notes, c.soft = []string{note}, true
-	return c, soft, soft.build(c)
+	return c, soft, soft.build(ctx, c)
 }
 
 // enforced names the limits that decide which choices the model offers.

@@ -1,12 +1,14 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 
@@ -67,7 +69,7 @@ func unfold(p *problem.Problem, opts CompileOptions, known *compiled, soft bool)
 	return u, u.constrain()
 }
 
-func (u *unfolding) build(c *compiled) error {
+func (u *unfolding) build(ctx context.Context, c *compiled) error {
 	p := u.p
 	if err := u.addBudgets(); err != nil {
 		return err
@@ -89,7 +91,7 @@ func (u *unfolding) build(c *compiled) error {
 		u.spec.Means = means
 	}
 	c.inexact = u.inexact
-	product, err := monitor.New(u.spec)
+	product, err := u.product(ctx)
 	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
 		return large
 	}
@@ -98,6 +100,20 @@ func (u *unfolding) build(c *compiled) error {
 	}
 	c.process, c.product, c.notes = processOf(p, product, returns), product, u.notes
 	return nil
+}
+
+// product returns the product, stored where its epochs are not solved.
+func (u *unfolding) product(ctx context.Context) (*monitor.ProductModel, error) {
+	p, err := monitor.New(u.spec)
+	if err != nil || p.Model.Epochs() == nil {
+		return p, err
+	}
+	ends, err := exact.EpochsEnd(ctx, p.Model)
+	if err != nil || ends {
+		return p, err
+	}
+	u.spec.Generate = 0
+	return monitor.New(u.spec)
 }
 
 // other returns the names of the other bounds of returns whose totals were rounded.
