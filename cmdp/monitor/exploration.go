@@ -307,12 +307,18 @@ func (w *exploration) step(tuple int32, t Transition, unpaid bool) int32 {
 		t.Returns = w.returns[:from]
 		w.memories[i] = m.Step(w.returns[from:from+m.Rewards()], w.tuples[int(tuple)*n+i], t)
 	}
-	if unpaid {
-		for i := w.base.Dim(); i < len(w.returns); i++ {
-			w.returns[i] += w.atStart[i]
-		}
-	}
+	w.payStart(unpaid)
 	return w.number(false)
+}
+
+// payStart adds to w.returns what is returned at the start, if that is still to be paid.
+func (w *exploration) payStart(unpaid bool) {
+	if !unpaid {
+		return
+	}
+	for i := w.base.Dim(); i < len(w.returns); i++ {
+		w.returns[i] += w.atStart[i]
+	}
 }
 
 func (w *exploration) hasReturns() bool {

@@ -71,7 +71,8 @@ type epochSearch struct {
 }
 
 // generateEpochs returns the product of a model of totals without its rows, or nil where it is small or they have to be
-// stored: where monitors depend on others, pay at the start or go back to what they remembered before.
+// stored: where monitors depend on others, pay where the process rests at once or go back to what they remembered
+// before.
 func generateEpochs(spec Spec) (*ProductModel, error) {
 	m := spec.Model
 	if spec.Generate == 0 || m.Horizon() > 0 || m.Discount() < 1 || m.Means() || m.Epochs() != nil ||
@@ -147,18 +148,20 @@ func (w *epochSearch) letters() bool {
 	return ok
 }
 
-// begin finds the epochs of the start states. Nothing may be paid there, nor where the process rests.
+// begin finds the epochs of the start states. Nothing may be paid where the process rests.
 func (w *epochSearch) begin() bool {
+	rests := func(s int) bool { return w.kernel.First[s] == w.kernel.First[s+1] }
 	for _, st := range w.base.StartStates() {
-		if w.startMemories(st.State) {
+		unpaid := w.startMemories(st.State)
+		if unpaid && rests(st.State) {
 			return false
 		}
-		w.out.Start = append(w.out.Start, w.number(false))
+		w.out.Start = append(w.out.Start, w.number(unpaid))
 	}
 	for s := range w.base.States() {
 		for _, m := range w.monitors {
 			v, is := m.(*VisitCount)
-			if is && v.States[s] && w.kernel.First[s] == w.kernel.First[s+1] {
+			if is && v.States[s] && rests(s) {
 				return false
 			}
 		}
@@ -175,7 +178,7 @@ func (w *epochSearch) search(bytes int) bool {
 		if tuple*w.out.Letters > mostAfter || tuple >= bytes/epochBytes {
 			return false
 		}
-		key = key[:0]
+		key = append(key[:0], flag(w.startRewardDue[tuple]))
 		for _, t := range w.first {
 			after := w.after(tuple, t)
 			w.out.Next = append(w.out.Next, after)
@@ -243,15 +246,17 @@ func (w *epochSearch) renumberTuples(order []int32) {
 	}
 	n, k := w.out.Letters, len(w.monitors)
 	next, class := make([]int32, 0, len(w.out.Next)), make([]int32, 0, len(order))
-	tuples := make([]int, 0, len(w.tuples))
+	tuples, due := make([]int, 0, len(w.tuples)), make([]bool, 0, len(order))
 	for _, epoch := range order {
 		class = append(class, w.out.Class[epoch])
 		tuples = append(tuples, w.tuples[int(epoch)*k:][:k]...)
+		due = append(due, w.startRewardDue[epoch])
 		for _, to := range w.out.Next[int(epoch)*n:][:n] {
 			next = append(next, number[to])
 		}
 	}
-	w.out.Next, w.out.Class, w.tuples = next, class, tuples
+	w.out.Next, w.out.Class = next, class
+	w.tuples, w.startRewardDue = tuples, due
 	for i, epoch := range w.of {
 		w.of[i] = number[epoch]
 	}
@@ -266,6 +271,9 @@ func (w *epochSearch) classes() {
 	for _, tuple := range w.of {
 		k := cmdp.NewKernel()
 		for s := range w.base.States() {
+			if w.startRewardDue[tuple] {
+				w.startMemories(s)
+			}
 			for c := int(w.kernel.First[s]); c < int(w.kernel.First[s+1]); c++ {
 				next, prob := w.kernel.Row(c)
 				returns, outcomes := w.kernel.ReturnsOf(c, d), w.kernel.OutcomesOf(c, d)
@@ -300,4 +308,5 @@ func (w *epochSearch) rewards(tuple int32, t Transition) {
 		t.Returns = w.returns[:from]
 		m.Step(w.returns[from:from+m.Rewards()], w.tuples[int(tuple)*n+i], t)
 	}
+	w.payStart(w.startRewardDue[tuple])
 }

@@ -16,8 +16,9 @@ import (
 // so that it may come back with as much left. In the states before the last it may go on for nothing.
 func leakyModel(t *testing.T, rng *rand.Rand, states int, random bool) *cmdp.Model {
 	t.Helper()
+	second := 1 + (states-2)*(rng.IntN(8)/7) // which rests now and then
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Start: []cmdp.StartState{{State: 0, Probability: 0.25},
-		{State: 1, Probability: 0.75}}}, states)
+		{State: second, Probability: 0.75}}}, states)
 	leaves, idle := rng.IntN(4) > 0, states-2-rng.IntN(2)
 	for s := range states - 1 {
 		for a := range 1 + rng.IntN(3) {
@@ -80,14 +81,14 @@ func TestGeneratedEpochs(t *testing.T) {
 			return r
 		}
 		target := randomSet(rng, m.States())
-		target[0], target[1] = false, false // which would pay at the start
+		target[0] = target[0] && i%2 == 0 // which pays at the start
 		spec := monitor.Spec{Model: m, Monitors: []monitor.Monitor{part("there", target)}, Generate: 1}
 		if i%3 > 0 {
 			spec.Monitors = append(spec.Monitors, &monitor.PartialTotal{Reach: *part("first", nil), Coordinate: 1 + i%2})
 		}
 		if i%4 == 0 {
 			spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 1,
-				Limits: []monitor.Threshold{{Kind: monitor.LimitKind(rng.IntN(4)), At: 2}}}))
+				Limits: []monitor.Threshold{{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(2 - rng.IntN(2)*3)}}}))
 		}
 		if i%5 == 0 {
 			visited := randomSet(rng, m.States())
@@ -136,7 +137,7 @@ func TestGeneratedEpochs(t *testing.T) {
 			comparePlans(t, rng, i, stored.Model, p.Model)
 		}
 	}
-	if generated < 110 || solved < 90 {
+	if generated < 100 || solved < 90 {
 		t.Errorf("%d products were generated, %d of them solved: want most of 120", generated, solved)
 	}
 }
