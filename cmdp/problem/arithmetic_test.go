@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -60,7 +61,8 @@ func TestArithmeticIsExactArithmetic(t *testing.T) {
 			case 1:
 				return "b", big.NewRat(-3, 1)
 			default:
-				return fmt.Sprint(n), big.NewRat(int64(n), 1)
+				form := []string{"%d", "%d.", "%de0", "%d0E-1", "0.%de+1"}[rng.IntN(5)]
+				return fmt.Sprintf(form, n), big.NewRat(int64(n), 1)
 			}
 		}
 		x, vx := write(depth - 1)
@@ -146,6 +148,72 @@ func TestConstants(t *testing.T) {
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v: want %s", c.set, err, c.want)
 		}
+	}
+}
+
+// TestDrawnConstants: a constant is what its arithmetic with those above gives or, where options set it, what theirs
+// does. Numbers of the file are made of them, and whole ones have to be whole.
+func TestDrawnConstants(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	counts := make(map[bool]int)
+	for range 500 {
+		var constants []Constant
+		term := func() (string, float64) {
+			if len(constants) > 0 && rng.IntN(2) == 0 {
+				c := constants[rng.IntN(len(constants))]
+				return c.Name, c.Value
+			}
+			n := rng.IntN(7)
+			return fmt.Sprint(n), float64(n)
+		}
+		draw := func() (string, float64) {
+			x, vx := term()
+			y, vy := term()
+			switch rng.IntN(4) {
+			case 0:
+				return x + "*" + y, vx * vy
+			case 1:
+				return "(" + x + " - " + y + ")/2", (vx - vy) / 2
+			case 2:
+				return x + " + " + y, vx + vy
+			}
+			return x, vx
+		}
+		let, set := "", make(map[string]string)
+		for i := range 1 + rng.IntN(4) {
+			name := fmt.Sprint("c", i)
+			text, value := draw()
+			let += name + ": " + text + ", "
+			if rng.IntN(3) == 0 {
+				set[name], value = draw()
+			}
+			constants = append(constants, Constant{name, value})
+		}
+		steps, horizon := draw()
+		most, bound := draw()
+		gives, returns := draw()
+		text := fmt.Sprintf("format: cmdp/1\nlet: {%s}\nhorizon: %s\nstates: 1\nstart: 0\nreturns: [r]\nconstraints: "+
+			"[{return: r, at_most: %s}]\ntransitions: [{state: 0, action: go, next: {0: 1}, returns: [%s]}]\n", let, steps,
+			most, gives)
+		whole := horizon == math.Trunc(horizon) && horizon >= 1
+		if horizon > 100 {
+			continue
+		}
+		p, err := ReadFrom(strings.NewReader(text), "let.yaml", ReadOptions{Set: set})
+		if counts[whole]++; whole != (err == nil) || err != nil && !strings.Contains(err.Error(), ": horizon: ") {
+			t.Fatalf("a horizon of %g: %v\n%s%v", horizon, err, text, set)
+		}
+		if err != nil {
+			continue
+		}
+		if got := p.Model.Rows(0).Returns(0)[0]; p.Model.Horizon() != int(horizon) || *p.Constraints[0].AtMost != bound ||
+			got != returns || !slices.Equal(p.Constants(), constants) {
+			t.Fatalf("horizon %d, bound %g, returns %g, constants %v: want %g, %g, %g, %v\n%s%v", p.Model.Horizon(),
+				*p.Constraints[0].AtMost, got, p.Constants(), horizon, bound, returns, constants, text, set)
+		}
+	}
+	if counts[true] < 50 || counts[false] < 50 {
+		t.Errorf("%v", counts)
 	}
 }
 

@@ -11,12 +11,37 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
-// A drawnRow holds the least and the greatest probability of each successor of a choice, and the mean return.
+// A drawnRow holds the least and the greatest probability of each successor of a choice, and the mean returns.
 type drawnRow struct {
 	next   map[int][2]float64
-	reward float64
+	reward [2]float64
+}
+
+// drawReturns draws two returns and one of the ways to write them: as a list, by name in any order without some of
+// those that are 0, or not at all.
+func drawReturns(rng *rand.Rand) (text string, of [2]float64) {
+	for i := range of {
+		of[i] = float64(rng.IntN(3))
+	}
+	if rng.IntN(2) == 0 {
+		return fmt.Sprintf(", returns: [%g, %g]", of[0], of[1]), of
+	}
+	var parts []string
+	for _, i := range rng.Perm(2) {
+		if of[i] != 0 || rng.IntN(2) == 0 {
+			parts = append(parts, fmt.Sprintf("%s: %g", []string{"r", "q"}[i], of[i]))
+		}
+	}
+	if parts == nil && rng.IntN(2) == 0 {
+		return "", of
+	}
+	return ", returns: {" + strings.Join(parts, ", ") + "}", of
 }
 
 // A drawnFile is a problem file with what it says: the rows of each step by state and action. States offer other
@@ -36,7 +61,7 @@ func drawFile(rng *rand.Rand) *drawnFile {
 	f.starts[rng.IntN(states)] += 0.5
 	f.starts[rng.IntN(states)] += 0.5
 	var b strings.Builder
-	fmt.Fprintf(&b, "format: cmdp/1\nstates: %d\nreturns: [r]\nstart: {", states)
+	fmt.Fprintf(&b, "format: cmdp/1\nstates: %d\nreturns: [r, q]\nstart: {", states)
 	for s, x := range f.starts {
 		if x > 0 || rng.IntN(2) == 0 {
 			fmt.Fprintf(&b, " %d: %g,", s, x)
@@ -51,7 +76,7 @@ func drawFile(rng *rand.Rand) *drawnFile {
 	b.WriteString("transitions:\n")
 	some := false
 	row := func(step, s int, action string) {
-		next, left, reward := make(map[int][2]float64), 1.0, 0.0
+		next, left, reward := make(map[int][2]float64), 1.0, [2]float64{}
 		to := rng.Perm(states)[:1+rng.IntN(2)*rng.IntN(min(3, states))]
 		uncertain, outcomes := rng.IntN(2) == 0, rng.IntN(3) == 0
 		if outcomes && rng.IntN(2) == 0 { // one may come twice
@@ -67,11 +92,9 @@ func drawFile(rng *rand.Rand) *drawnFile {
 			next[n] = [2]float64{next[n][0] + p, next[n][1] + p}
 			text := fmt.Sprintf("%g", p)
 			if outcomes { // of which some return nothing
-				returns := ""
-				if x := rng.IntN(3); x > 0 {
-					returns = fmt.Sprintf(", returns: [%d]", x)
-					reward += p * float64(x)
-				}
+				returns, x := drawReturns(rng)
+				reward[0] += p * x[0]
+				reward[1] += p * x[1]
 				at += fmt.Sprintf("{probability: %g, next: %d%s}, ", p, n, returns)
 				continue
 			}
@@ -87,8 +110,9 @@ func drawFile(rng *rand.Rand) *drawnFile {
 		if at = strings.TrimSuffix(at, ", "); outcomes {
 			at = "outcomes: [" + at + "]"
 		} else {
-			reward = float64(rng.IntN(3))
-			at = fmt.Sprintf("next: {%s}, returns: [%g]", at, reward)
+			var returns string
+			returns, reward = drawReturns(rng)
+			at = fmt.Sprintf("next: {%s}%s", at, returns)
 		}
 		fmt.Fprintf(&b, "  - {state: %d, action: %s, %s}\n", s, action, at)
 		some = true
@@ -145,9 +169,11 @@ func (f *drawnFile) checkRows(t *testing.T, p *Problem, what string) {
 						lower, upper = l, u
 					}
 				}
-				if r := p.Model.Kernel(h).ReturnsOf(c, 1)[0]; math.Abs(r-want.reward) > 1e-12 {
-					t.Fatalf("%s: step %d, state %d, %s returns %g: want %g\n%s", what, h+1, s, p.ActionName(h, s, c-first),
-						r, want.reward, f.text)
+				for i, r := range p.Model.Kernel(h).ReturnsOf(c, 2) {
+					if math.Abs(r-want.reward[i]) > 1e-12 {
+						t.Fatalf("%s: step %d, state %d, %s returns %g of %s: want %g\n%s", what, h+1, s,
+							p.ActionName(h, s, c-first), r, p.Returns[i], want.reward[i], f.text)
+					}
 				}
 				got := make(map[int][2]float64)
 				for i, n := range next {
@@ -190,12 +216,13 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 	}
 	for s := range f.starts {
 		var always map[string]float64 // what is done in steps without rows of their own
-		same := true
-		for h := range f.rows {
-			same = same && maps.EqualFunc(f.rows[h][s], f.rows[0][s], func(drawnRow, drawnRow) bool { return true })
+		last := len(f.rows) - 1       // it has none, so that some step needs those of all steps
+		other := func(h int) bool {   // needs rows of its own beside them
+			return !maps.EqualFunc(f.rows[h][s], f.rows[last][s], func(drawnRow, drawnRow) bool { return true })
 		}
-		if same && rng.IntN(2) == 0 {
-			always = draw(0, s, "", false)
+		rests := slices.ContainsFunc(f.rows, func(of map[int]map[string]drawnRow) bool { return len(of[s]) == 0 })
+		if !rests && rng.IntN(2) == 0 {
+			always = draw(last, s, "", false)
 		}
 		for h := range f.rows {
 			if taken[h] == nil {
@@ -204,8 +231,8 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 			at := [2]int{h, s}
 			missing[at] = always == nil && rng.IntN(3) == 0 && len(f.rows[h][s]) > 0
 			switch {
-			case always != nil && (f.horizon == 0 || h == f.horizon-1 || rng.IntN(2) == 0):
-				taken[h][s] = always // the last step has no rows, so that some step needs those of all steps
+			case always != nil && !other(h) && (h == last || rng.IntN(2) == 0):
+				taken[h][s] = always
 			case f.horizon == 0:
 				taken[h][s] = draw(h, s, "", missing[at])
 			default:
@@ -289,5 +316,78 @@ func TestDrawnFiles(t *testing.T) {
 			t.Fatalf("%v\n%s", err, b.String())
 		}
 		f.checkRows(t, again, "written")
+	}
+}
+
+// A drawnPolicy holds the probabilities of the actions by step and state.
+type drawnPolicy map[[2]int][]float64
+
+func (d drawnPolicy) Distribution(dst []float64, h, s int) { copy(dst, d[[2]int{h, s}]) }
+func (d drawnPolicy) Choose(rng *rand.Rand, h, s int) (action int) {
+	return cmdp.Draw(rng, d[[2]int{h, s}])
+}
+
+// TestDrawnPoliciesReadBack writes random mixtures of random policies in every format, and reads them again: every
+// probability and weight is the same, bit for bit.
+func TestDrawnPoliciesReadBack(t *testing.T) {
+	dir := t.TempDir()
+	for seed := range uint64(25) {
+		rng := rand.New(rand.NewPCG(24, seed))
+		f := drawFile(rng)
+		p := mustParse(t, f.text)
+		mixture := make([]drawnPolicy, 1+rng.IntN(3))
+		weights := make([]float64, len(mixture))
+		for i := range weights {
+			weights[i] = 0.1 + rng.Float64()
+		}
+		floats.Scale(1/floats.Sum(weights), weights)
+		for i := range mixture {
+			mixture[i] = make(drawnPolicy)
+			for h := range f.rows {
+				for s, actions := range f.rows[h] {
+					probs := make([]float64, len(actions))
+					for a := range probs {
+						probs[a] = rng.Float64() * float64(rng.IntN(3))
+					}
+					if len(probs) > 0 {
+						probs[0] += 0.1
+						floats.Scale(1/floats.Sum(probs), probs)
+					}
+					mixture[i][[2]int{h, s}] = probs
+				}
+			}
+		}
+		rows := func(yield func(PolicyRow) bool) {
+			for i, policy := range mixture {
+				for row := range p.Process().PolicyRows(policy, Agent) {
+					if len(mixture) > 1 {
+						row.Component, row.Weight = i+1, weights[i]
+					}
+					if !yield(row) {
+						return
+					}
+				}
+			}
+		}
+		for _, ending := range []string{"csv", "json", "npz"} {
+			file := filepath.Join(dir, "p."+ending)
+			if err := WritePolicy(file, p.Process(), rows); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadMixture(file, p.Process())
+			if err != nil || len(got) != len(mixture) {
+				t.Fatalf("%s: %d policies, %v: want %d\n%s", ending, len(got), err, len(mixture), f.text)
+			}
+			for i, policy := range mixture {
+				for at, probs := range policy {
+					read := make([]float64, len(probs))
+					got[i].Policy.Distribution(read, at[0], at[1])
+					if !slices.Equal(read, probs) || len(mixture) > 1 && got[i].Weight != weights[i] {
+						t.Fatalf("%s: policy %d, step %d, state %d: %v with weight %g: want %v, %g", ending, i, at[0]+1, at[1],
+							read, got[i].Weight, probs, weights[i])
+					}
+				}
+			}
+		}
 	}
 }

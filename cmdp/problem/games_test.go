@@ -258,6 +258,30 @@ func TestScriptsNameOneAction(t *testing.T) {
 	}
 }
 
+// TestDirections: an opponent may push along a vector only as the best response, and away from a target only if there
+// is one: constraints are one too.
+func TestDirections(t *testing.T) {
+	const rows = "transitions:\n  - {state: 0, action: go, opponent: x, next: {0: 1}}\n" +
+		"  - {state: 0, action: go, opponent: y, next: {0: 1}}\n"
+	for _, wanted := range []string{"", "constraints: [{return: r, at_most: 1}]\n", "target: {point: [1]}\n",
+		"goal: {maximize: r}\n"} {
+		for _, policy := range []string{"best-response", "adversarial", "uniform"} {
+			for _, direction := range []string{"", "target", "learner", "[1]", "{r: -1}", "[1, 2]", "away"} {
+				text := "format: cmdp/1\nhorizon: 1\nstates: 1\nstart: 0\nreturns: [r]\n" + wanted + "opponent: {policy: " + policy
+				if direction != "" {
+					text += ", direction: " + direction
+				}
+				target := strings.HasPrefix(wanted, "constraints") || strings.HasPrefix(wanted, "target")
+				good := direction == "" || policy != "uniform" && (direction == "learner" || direction == "target" && target ||
+					policy == "best-response" && (direction == "[1]" || direction == "{r: -1}"))
+				if _, err := Parse("p.yaml", []byte(text+"}\n"+rows), nil); good != (err == nil) {
+					t.Errorf("good: %v, but %v\n%s", good, err, text)
+				}
+			}
+		}
+	}
+}
+
 // TestFixedOpponentsAtSteps: rows for every step may name what the opponent is offered at some steps alone, if the
 // others have rows of their own or nothing to choose.
 func TestFixedOpponentsAtSteps(t *testing.T) {

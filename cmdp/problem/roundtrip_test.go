@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"cmdpsolve/cmdp/exchange"
 )
@@ -59,10 +60,19 @@ type oddFile struct {
 	labels  map[string][]int32
 }
 
-// some returns odd names without the first ones.
+// some returns odd names without the first ones, in letters of some case.
 func (f *oddFile) some(n, without int) (names []string) {
 	for _, i := range f.rng.Perm(len(oddNames) - without)[:n] {
-		names = append(names, oddNames[without+i])
+		name := oddNames[without+i]
+		switch f.rng.IntN(4) {
+		case 0:
+			name = strings.ToUpper(name)
+		case 1:
+			if name[0] < utf8.RuneSelf {
+				name = strings.ToUpper(name[:1]) + name[1:]
+			}
+		}
+		names = append(names, name)
 	}
 	return names
 }
@@ -83,14 +93,14 @@ func drawOddFile(rng *rand.Rand) *oddFile {
 	}
 	f.text += "]\ntransitions:\n"
 	for s, name := range f.states {
-		actions, unit := f.some(1+rng.IntN(3), 0), []int{0, 1, 7}[rng.IntN(3)]
+		actions, unit, first := f.some(1+rng.IntN(3), 0), []int{0, 1, 7}[rng.IntN(3)], rng.IntN(2)
 		for a, n := range rng.Perm(len(actions)) {
 			if unit > 0 {
-				actions[a] = strconv.Itoa(unit * n)
+				actions[a] = strconv.Itoa(first + unit*n)
 			}
 			f.text += fmt.Sprintf("  - {state: %s, action: %s, next: {%d: 1}}\n", f.quoted(name), f.quoted(actions[a]), s)
 		}
-		if unit == 1 {
+		if unit == 1 && first == 0 {
 			slices.Sort(actions)
 		}
 		f.actions = append(f.actions, actions)

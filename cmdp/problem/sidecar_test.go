@@ -6,13 +6,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"cmdpsolve/cmdp"
 )
@@ -460,6 +464,117 @@ func TestTablesWithAndWithoutQuotes(t *testing.T) {
 		}
 		if name == "long" && (err != nil || p.Model.Transitions() != 3*csvBlock/30+1) {
 			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// wrongNumber is a state that no problem here has.
+const wrongNumber = "9999999"
+
+// A rowsText says how rows are written in a kind of file: what stands before and after them, the forms that a row may
+// have, and what may stand between two.
+type rowsText struct {
+	head, tail, between string
+	forms               []string
+}
+
+var rowsTexts = map[string]rowsText{
+	"csv": {"state,action,next,probability,reward,cost\n", "", "\n",
+		append(slices.Repeat([]string{"%d,ü%d,%s,1,0,0\n"}, 999), "%d,\"ü%d\",%s,1,0,0\n")},
+	"jsonl": {"", "", "\n", []string{`{"state": %d, "action": "ü%d", "next": {"%s": 1}}` + "\n"}},
+	"json": {`{"format": "cmdp/1", "horizon": 3, "states": 3, "start": 0, "returns": ["a", "b"], "transitions": [`,
+		`{"state": 0, "action": "z", "next": {"0": 1}}]}`, "\n\n",
+		[]string{`{"state": %d, "action": "ü%d", "next": {"%s": 1}},` + "\n"}},
+	"yaml": {"format: cmdp/1\nhorizon: 3\nstates: 3\nstart: 0\nreturns: [a, b]\ntransitions: # all\n", "name: ü\n",
+		"# -\n\n", []string{"  - {state: %d, action: \"ü%d\", next: {%s: 1}}\n",
+			"  - state: %d\n    action: 'ü%d'\n    next: {%s: 1}\n",
+			"  - {state: %d, action: 'ü%d', next: {%s: 1}} # 'odd'\n"}},
+}
+
+// draw writes so many rows, one of which leads to a state that there is not. In YAML it may be a label behind them.
+func (r *rowsText) draw(rng *rand.Rand, rows, wrong int) string {
+	var b strings.Builder
+	b.WriteString(r.head)
+	for i := range rows {
+		next := strconv.Itoa(i % 3)
+		if i == wrong {
+			next = wrongNumber
+		}
+		fmt.Fprintf(&b, r.forms[rng.IntN(len(r.forms))], i%3, i, next)
+		if rng.IntN(50) == 0 {
+			b.WriteString(r.between)
+		}
+	}
+	b.WriteString(r.tail)
+	if wrong == rows {
+		b.WriteString("labels: {low: [1, " + wrongNumber + "]}\n")
+	}
+	return b.String()
+}
+
+// TestPlacesOfMistakes: the error of a mistake names its line and column, whatever stands before it, or the place in
+// its array. Columns count characters, in tables bytes.
+func TestPlacesOfMistakes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	for trial := range 20 {
+		for _, kind := range []string{"csv", "jsonl", "json", "yaml"} {
+			rows := 1 + rng.IntN(800)
+			if kind == "csv" && trial < 3 {
+				rows = csvBlock/12 + rng.IntN(5000)
+			}
+			wrong := rng.IntN(rows)
+			if kind == "yaml" && trial%3 == 0 {
+				wrong = rows // in a key behind them
+			}
+			form := rowsTexts[kind]
+			text := form.draw(rng, rows, wrong)
+			before, _, _ := strings.Cut(text, wrongNumber)
+			line := before[strings.LastIndex(before, "\n")+1:]
+			column := utf8.RuneCountInString(line) + 1
+			name, err := "test."+kind, error(nil)
+			switch kind {
+			case "csv":
+				column = len(line) + 1
+				name = "rows.csv"
+			case "jsonl":
+				name = "rows.jsonl"
+			}
+			if strings.HasSuffix(line, `"`) {
+				column-- // where its quotes begin
+			}
+			if strings.HasPrefix(name, "rows") {
+				_, err = readSidecar(kind, []byte(text))
+			} else {
+				_, err = Parse(name, []byte(text), nil)
+			}
+			want := fmt.Sprintf("%s:%d:%d: ", name, 1+strings.Count(before, "\n"), column)
+			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "state "+wrongNumber) {
+				t.Fatalf("%v: want %s, in row %d of %d", err, want, wrong, rows)
+			}
+		}
+	}
+	const entries = 3 * npzBlock
+	for i, key := range npzKeys {
+		arrays, at := make(map[string][]byte), rng.IntN(entries)
+		for _, name := range npzKeys[:6] {
+			values := make([]float64, entries)
+			for e := range values {
+				values[e] = map[string]float64{"probability": 1, "action": float64(e)}[name]
+			}
+			if name == key {
+				values[at] = -3
+			}
+			arrays[name] = vectorOf(values...)
+		}
+		returns := make([]float64, 2*entries)
+		want := fmt.Sprintf("rows.npz: %s[%d]: got -3", key, at)
+		if i == 6 {
+			returns[2*at+1] = math.Inf(1)
+			want = fmt.Sprintf("rows.npz: returns[%d][1]: got +Inf", at)
+		}
+		arrays["returns"] = npy("<f8", "False", fmt.Sprintf("(%d, 2)", entries), returns)
+		if _, err := readSidecar("npz", packed(t, arrays)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: want %s", err, want)
 		}
 	}
 }
