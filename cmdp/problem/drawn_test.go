@@ -2,6 +2,7 @@ package problem
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -51,6 +52,7 @@ type drawnFile struct {
 	text    string
 	horizon int
 	starts  []float64
+	each    Each
 	rows    []map[int]map[string]drawnRow // one without a horizon
 }
 
@@ -68,6 +70,9 @@ func drawFile(rng *rand.Rand) *drawnFile {
 		}
 	}
 	b.WriteString("}\n")
+	if f.each = []Each{"", EachStep, EachModel}[rng.IntN(3)]; f.each != "" {
+		fmt.Fprintf(&b, "uncertainty: {each: %s}\n", f.each)
+	}
 	if f.horizon > 0 {
 		fmt.Fprintf(&b, "horizon: %d\n", f.horizon)
 	} else {
@@ -151,6 +156,9 @@ func drawFile(rng *rand.Rand) *drawnFile {
 // checkRows compares the bounds of all probabilities, and the mean returns, with what the file says.
 func (f *drawnFile) checkRows(t *testing.T, p *Problem, what string) {
 	t.Helper()
+	if p.Uncertainty.Each != f.each {
+		t.Fatalf("%s: uncertain each %q: want %q", what, p.Uncertainty.Each, f.each)
+	}
 	for h := range f.rows {
 		rows := p.Model.Rows(h)
 		for s := range p.Model.States() {
@@ -327,39 +335,59 @@ func (d drawnPolicy) Choose(rng *rand.Rand, h, s int) (action int) {
 	return cmdp.Draw(rng, d[[2]int{h, s}])
 }
 
+// drawnProcess is the process of a problem: its own, one that remembers something, or that of a simulator.
+func drawnProcess(t *testing.T, rng *rand.Rand, p *Problem) *Process {
+	t.Helper()
+	switch kind := rng.IntN(3); {
+	case kind == 0:
+		return withParity(t, p)
+	case kind == 1 && p.Model.Horizon() > 0:
+		return (&Problem{Simulated: p.Model.Shape(), Returns: p.Returns}).Process()
+	}
+	return p.Process()
+}
+
+// drawPolicy draws what is done in every state that offers something.
+func drawPolicy(rng *rand.Rand, x *Process) drawnPolicy {
+	policy := make(drawnPolicy)
+	for h := range max(1, x.horizon()) {
+		for s := range x.states() {
+			first, end := x.span(h, s)
+			probs := make([]float64, end-first)
+			for a := range probs {
+				probs[a] = rng.Float64() * float64(rng.IntN(3))
+			}
+			if len(probs) == 0 {
+				continue
+			}
+			probs[rng.IntN(len(probs))] += 0.1
+			floats.Scale(1/floats.Sum(probs), probs)
+			policy[[2]int{h, s}] = probs
+		}
+	}
+	return policy
+}
+
 // TestDrawnPoliciesReadBack writes random mixtures of random policies in every format, and reads them again: every
 // probability and weight is the same, bit for bit.
 func TestDrawnPoliciesReadBack(t *testing.T) {
 	dir := t.TempDir()
-	for seed := range uint64(25) {
+	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(24, seed))
 		f := drawFile(rng)
-		p := mustParse(t, f.text)
+		x := drawnProcess(t, rng, mustParse(t, f.text))
 		mixture := make([]drawnPolicy, 1+rng.IntN(3))
 		weights := make([]float64, len(mixture))
 		for i := range weights {
 			weights[i] = 0.1 + rng.Float64()
+			mixture[i] = drawPolicy(rng, x)
 		}
 		floats.Scale(1/floats.Sum(weights), weights)
-		for i := range mixture {
-			mixture[i] = make(drawnPolicy)
-			for h := range f.rows {
-				for s, actions := range f.rows[h] {
-					probs := make([]float64, len(actions))
-					for a := range probs {
-						probs[a] = rng.Float64() * float64(rng.IntN(3))
-					}
-					if len(probs) > 0 {
-						probs[0] += 0.1
-						floats.Scale(1/floats.Sum(probs), probs)
-					}
-					mixture[i][[2]int{h, s}] = probs
-				}
-			}
-		}
+		memory := ""
 		rows := func(yield func(PolicyRow) bool) {
 			for i, policy := range mixture {
-				for row := range p.Process().PolicyRows(policy, Agent) {
+				for row := range x.PolicyRows(policy, Agent) {
+					memory = cmp.Or(memory, row.Memory)
 					if len(mixture) > 1 {
 						row.Component, row.Weight = i+1, weights[i]
 					}
@@ -369,23 +397,22 @@ func TestDrawnPoliciesReadBack(t *testing.T) {
 				}
 			}
 		}
-		for _, ending := range []string{"csv", "json", "npz"} {
-			file := filepath.Join(dir, "p."+ending)
-			if err := WritePolicy(file, p.Process(), rows); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadMixture(file, p.Process())
-			if err != nil || len(got) != len(mixture) {
-				t.Fatalf("%s: %d policies, %v: want %d\n%s", ending, len(got), err, len(mixture), f.text)
-			}
-			for i, policy := range mixture {
-				for at, probs := range policy {
-					read := make([]float64, len(probs))
-					got[i].Policy.Distribution(read, at[0], at[1])
-					if !slices.Equal(read, probs) || len(mixture) > 1 && got[i].Weight != weights[i] {
-						t.Fatalf("%s: policy %d, step %d, state %d: %v with weight %g: want %v, %g", ending, i, at[0]+1, at[1],
-							read, got[i].Weight, probs, weights[i])
-					}
+		file := filepath.Join(dir, "p."+[]string{"csv", "json", "npz"}[seed%3])
+		if err := WritePolicy(file, x, rows); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadMixture(file, x)
+		if err != nil || len(got) != len(mixture) || PolicyMemory(file) != memory {
+			t.Fatalf("%s: %d policies, memory %q, %v: want %d, %q\n%s", file, len(got), PolicyMemory(file), err,
+				len(mixture), memory, f.text)
+		}
+		for i, policy := range mixture {
+			for at, probs := range policy {
+				read := make([]float64, len(probs))
+				got[i].Policy.Distribution(read, at[0], at[1])
+				if !slices.Equal(read, probs) || len(mixture) > 1 && got[i].Weight != weights[i] {
+					t.Fatalf("%s: policy %d, step %d, state %d: %v with weight %g: want %v, %g", file, i, at[0]+1, at[1],
+						read, got[i].Weight, probs, weights[i])
 				}
 			}
 		}

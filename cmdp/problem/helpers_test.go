@@ -2,9 +2,11 @@ package problem
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -56,7 +58,12 @@ func difference(p, q *Problem) string {
 		return "constraints"
 	case !reflect.DeepEqual(p.Target, q.Target):
 		return "target"
-	case x.Horizon() != y.Horizon() || x.Discount() != y.Discount() || x.Stationary() != y.Stationary():
+	case !maps.Equal(p.Coordinates, q.Coordinates):
+		return "coordinates"
+	case p.Uncertainty != q.Uncertainty:
+		return "uncertainty"
+	case x.Horizon() != y.Horizon() || x.Discount() != y.Discount() || x.Stationary() != y.Stationary() ||
+		x.Average() != y.Average():
 		return "horizon or discount"
 	case !slices.Equal(x.StartStates(), y.StartStates()):
 		return "start"
@@ -122,7 +129,7 @@ func shapeDifference(x, y *cmdp.Shape) string {
 	return ""
 }
 
-// roundTrip writes p and reads it again.
+// roundTrip writes p and reads it again. What is wanted stands there as it is told by itself.
 func roundTrip(t *testing.T, p *Problem) {
 	t.Helper()
 	var b bytes.Buffer
@@ -132,6 +139,13 @@ func roundTrip(t *testing.T, p *Problem) {
 	q, err := Parse("written.yaml", b.Bytes(), nil)
 	if err != nil {
 		t.Fatalf("reading what was written: %v\n%s", err, b.Bytes())
+	}
+	wanted := strings.TrimPrefix(string(p.Wanted()), "goal: {}\n")
+	if len(p.Constraints) == 0 {
+		wanted = strings.Replace(wanted, "constraints:\n", "", 1)
+	}
+	if !strings.Contains(b.String(), wanted) || strings.Count(wanted, "\n  - ") != len(p.Constraints) {
+		t.Fatalf("%s\nwanted, of\n%s", wanted, b.Bytes())
 	}
 	if d := difference(p, q); d != "" {
 		t.Fatalf("the problem read differs from the one written in its %s:\n%s", d, b.Bytes())

@@ -167,6 +167,17 @@ rewards "r" true : K; endrewards rewards "q" x=N : 10; endrewards`
 				}
 			}
 		}
+		var csv strings.Builder
+		rows := p.Process().PolicyRows(drawPolicy(rng, p.Process()), Agent)
+		if err := csvPolicy(&csv, p.Process().variables(), rows); err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(strings.TrimSpace(csv.String()), "\n") {
+			cells := strings.Split(line, ",") // a state, and the variable that its name consists of
+			if i == 0 && cells[4] != "state.x" || i > 0 && cells[1] != "x="+cells[4] {
+				t.Fatalf("a policy with\n%s", csv.String())
+			}
+		}
 		if len(seen) != len(labels) || len(p.Returns) != len(returns) {
 			t.Fatalf("labels %v, returns %v: want %d and %d\n%s", p.Labels, p.Returns, len(labels), len(returns), text)
 		}

@@ -34,6 +34,36 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
+// TestLimitsInWords: a limit is described as people write it.
+func TestLimitsInWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"at_most: 8":                                                   "r ≤ 8",
+		"at_least: -0.5":                                               "r ≥ -0.5",
+		"at_most: 8, at_least: 1":                                      "r ≥ 1, r ≤ 8",
+		"at_most: 8, always: true":                                     "r ≤ 8 always",
+		"at_least: 8, probability: 0.9":                                "r ≥ 8 with probability 0.9",
+		"at_most: 8, cvar: 0.125":                                      "mean of the worst 12.5% of r ≤ 8",
+		"at_most: 8, each_step: true":                                  "r at each step ≤ 8",
+		"at_least: 1234567, steps: 2-4":                                "r at each of the steps 2-4 ≥ 1.23457e+06",
+		"at_least: [1, 2], steps: 2-3":                                 "r at each of the steps 2-3 ≥ (1, 2)",
+		"at_most: 1, always: true, at_least: -1":                       "r ≥ -1 always, r ≤ 1 always",
+		"at_most: [1, 2, 3, 4, 5, 6, 7], each_step: true, at_least: 0": "r at each step ≤ (1, 2, 3, 4, 5, 6, …), r at each step ≥ 0",
+	} {
+		n, bad := parseYAML("{return: r, "+text+"}", 1)
+		c, d := new(Limit), new(decoder)
+		if bad != nil || !c.decode(d, n, nil) {
+			t.Fatalf("%s: %v", text, d.errs)
+		}
+		if got := c.String(); got != want {
+			t.Errorf("%s: %q: want %q", text, got, want)
+		}
+		episodes := strings.Contains(want, "always") || strings.Contains(want, "with") || strings.Contains(want, "worst")
+		if c.OnAverage() == episodes {
+			t.Errorf("%s: on average %v", text, c.OnAverage())
+		}
+	}
+}
+
 // TestOtherLineEndings reads the examples as other systems save them.
 func TestOtherLineEndings(t *testing.T) {
 	for _, name := range []string{"steps.yaml", "two-rooms.yaml", "absorbed.yaml", "discounted.json"} {
