@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"cmdpsolve/cmdp/exact"
 )
 
 // A consistency looks for numbers of one result that contradict each other.
@@ -348,5 +352,20 @@ func TestUnknownConflicts(t *testing.T) {
 				t.Errorf("%d limits, undecided %v: %q", n, undecided, said)
 			}
 		}
+	}
+}
+
+// TestLateConflict: that no limits in conflict were found in time is said.
+func TestLateConflict(t *testing.T) {
+	var said strings.Builder
+	p, err := load("cliff:rows=3,cols=4,H=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &planCommand{streams: streams{err: &said}}
+	c.budget = time.Second
+	clash, err := c.conflict(context.Background(), p, exact.Options{}, time.Now().Add(-time.Hour))
+	if clash != nil || err != nil || !strings.Contains(said.String(), "within 1s (see --budget)") {
+		t.Errorf("%v, %v, %q: want nothing found, and said so", clash, err, said.String())
 	}
 }

@@ -369,6 +369,7 @@ func (c *planCommand) conflict(ctx context.Context, p *loaded, opts exact.Option
 	defer cancel()
 	clash, err := findConflict(within, p, opts)
 	if within.Err() != nil && ctx.Err() == nil {
+		c.say("which limits are in conflict was not found within %v (see --budget)", c.budget)
 		return nil, nil
 	}
 	return clash, err
