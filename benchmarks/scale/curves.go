@@ -9,10 +9,7 @@ import (
 // drawGrid draws a grid whose sides meet: four ways from each state, a quarter of which lead surely to the next
 // one, until the last state.
 func drawGrid(rng *rand.Rand, k *cmdp.Kernel, states int32) {
-	side := int32(2)
-	for (side+1)*(side+1) <= states {
-		side++
-	}
+	side := gridSide(states)
 	at := func(x, y int32) int32 { return (y+side)%side*side + (x+side)%side }
 	for s := range side * side {
 		x, y := s%side, s/side
@@ -28,6 +25,21 @@ func drawGrid(rng *rand.Rand, k *cmdp.Kernel, states int32) {
 		}
 		k.EndState()
 	}
+}
+
+// gridSide is the side of a grid of at most so many states.
+func gridSide(states int32) int32 {
+	side := int32(2)
+	for (side+1)*(side+1) <= states {
+		side++
+	}
+	return side
+}
+
+// gridMiddle is the state of a grid that is as far from its end as any.
+func gridMiddle(states int) int {
+	side := int(gridSide(int32(states)))
+	return side/2*side + side/2
 }
 
 // drawClock draws a protocol with a clock, which begins again where two parties draw the same: a component for

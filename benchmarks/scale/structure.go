@@ -52,6 +52,7 @@ type structure struct {
 	// The limit on a return lies between the best policy for it and the worst of those that are best for
 	// another one, at this share of the way from the latter.
 	share float64
+	start func(states int) int // nil for state 0
 }
 
 var structures = map[string]structure{
@@ -60,6 +61,7 @@ var structures = map[string]structure{
 	"power":        {draw: drawPower, dim: 2, share: 0.52},
 	"philosophers": {draw: philosophers().draw, dim: 3, average: true, large: true, share: 0.4},
 	"grid":         {draw: drawGrid, dim: 2},
+	"gridfar":      {draw: drawGrid, dim: 2, start: gridMiddle},
 	"sensor": {dim: 3, average: true, draw: func(rng *rand.Rand, k *cmdp.Kernel, states int32) {
 		*k = drawSensor(rng, int(states))
 	}},
@@ -163,8 +165,12 @@ func drawPower(rng *rand.Rand, k *cmdp.Kernel, states int32) {
 func (f structure) model(j job) (*cmdp.Model, error) {
 	k := cmdp.NewKernel()
 	f.draw(rand.New(cmdp.Stream(j.Seed, j.Family)), &k, int32(j.States))
+	start := 0
+	if f.start != nil {
+		start = f.start(j.States)
+	}
 	spec := cmdp.ModelSpec{Dim: f.dim, Average: f.average, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+		Start: []cmdp.StartState{{State: start, Probability: 1}}}
 	if !f.average {
 		spec.Discount = 1
 	}
