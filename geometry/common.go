@@ -94,8 +94,8 @@ func (c *common) maximizer() (oracle.LinearMaximizer, error) {
 	return oracle.NewProximalMaximizer(c.IntersectionProjector, c.center, c.radius)
 }
 
-// find sets dst to the mean of the extreme points along the axes of a set, and returns the least room that the parts are
-// known to leave around it.
+// find sets dst to the mean of the extreme points along the axes of a set, and returns the least room that the parts
+// are known to leave around it.
 func (m *middle) find(set Compact, dst []float64, parts []Set) (room float64) {
 	m.found.Do(func() {
 		d := set.Dim()
