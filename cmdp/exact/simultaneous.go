@@ -19,9 +19,8 @@ type simultaneousPricer struct {
 	beside   *infiniteHorizon           // the second pricer of pairs, nil before it is needed
 	totals   *markov.SimultaneousTotals // nil where that does not apply, or gave up
 	failed   int                        // how often it gave up
-	policies []*markov.Actions          // of the directions
+	policies []markov.Actions           // of the directions
 	starts   []int                      // places of start states in the model's list, as they are solved
-	waiting  []int                      // those of them that are not solved yet
 	values   []markov.Lanes             // of the start states
 	returns  []markov.Lanes             // of the policies from these, all of a state side by side
 }
@@ -197,10 +196,9 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims [
 		s.totals.Directions[i] = markov.Lanes{A: lane(0)[i], B: lane(1)[i], C: lane(2)[i], D: lane(3)[i]}
 	}
 	s.totals.Progress = s.p.progress
-	s.policies, s.waiting = make([]*markov.Actions, len(dirs)), s.starts
+	s.policies = make([]markov.Actions, len(dirs))
 	for l := range s.policies {
-		a := markov.NewPackedActions(s.p.m.States(), s.p.mostActions)
-		s.policies[l] = &a
+		s.policies[l] = s.newActions()
 	}
 	ok, err := s.totals.Solve(ctx)
 	if err != nil {
@@ -231,11 +229,20 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims [
 			for i := range returns {
 				returns[i], _ = s.startMean(s.returns[i:], len(returns), l)
 			}
+			policy := s.policies[l].Packed(s.p.mostActions)
 			out[k] = &pricedPolicy{returns: returns, value: value, margin: margin, certified: true,
-				policy: knownPolicy(s.policies[l])}
+				policy: knownPolicy(&policy)}
 		}
 	}
 	return out, nil
+}
+
+// newActions returns room for a policy, of states that are taken down at the same time if workers share them.
+func (s *simultaneousPricer) newActions() markov.Actions {
+	if s.p.workers > 1 {
+		return markov.NewActions(s.p.m.States(), s.p.mostActions)
+	}
+	return markov.NewPackedActions(s.p.m.States(), s.p.mostActions)
 }
 
 // startMean is the function startMean for numbers of the start states in direction l, each so many places after the one
@@ -254,19 +261,23 @@ func (s *simultaneousPricer) startMean(of []markov.Lanes, apart, l int) (mean, m
 // start states.
 func (s *simultaneousPricer) takeDown(lo, hi int32) {
 	p, q, d := s.p, s.totals.Quotient, s.p.dim()
-	for len(s.waiting) > 0 && s.number(s.waiting[0]) < hi {
-		i, at := s.waiting[0], int(s.totals.Slot(s.number(s.waiting[0])))
+	first, _ := slices.BinarySearchFunc(s.starts, lo, func(i int, n int32) int { return int(s.number(i) - n) })
+	for _, i := range s.starts[first:] {
+		if s.number(i) >= hi {
+			break
+		}
+		at := int(s.totals.Slot(s.number(i)))
 		s.values[i] = s.totals.Values[at]
 		copy(s.returns[i*d:], s.totals.Returns[at*d:][:d])
-		s.waiting = s.waiting[1:]
 	}
 	for n := lo; n < hi; n++ {
 		first, end := p.k.First[q.Origin[n]], p.k.First[q.Origin[n]+1]
 		if end == first+1 {
 			continue
 		}
-		for l, a := range s.policies {
-			a.Set(int(q.Origin[n]), int(q.Choice[s.totals.Policy[s.totals.Slot(n)][l]]-first))
+		policy := &s.totals.Policy[s.totals.Slot(n)]
+		for l := range s.policies {
+			s.policies[l].Set(int(q.Origin[n]), int(q.Choice[policy[l]]-first))
 		}
 	}
 }

@@ -45,6 +45,31 @@ func drawBand(t *testing.T, rng *rand.Rand, spec cmdp.ModelSpec) *cmdp.Model {
 	return m
 }
 
+// drawWide draws a model of totals in layers, each of many states that lead to one or two layers behind, or to states
+// of their own small component.
+func drawWide(t *testing.T, rng *rand.Rand) *cmdp.Model {
+	t.Helper()
+	width, size, actions := 3+rng.IntN(9), []int{1, 1, 3}[rng.IntN(3)], 2+rng.IntN(2)
+	layers := 3 + rng.IntN(6)
+	last := layers * width * size
+	k := cmdp.NewKernel()
+	for s := range last {
+		behind := (s/(width*size) + 1) * width * size
+		for range 1 + rng.IntN(actions) {
+			next := []int32{int32(min(last, behind+rng.IntN(2*width*size))), int32(s - s%size + rng.IntN(size))}
+			k.Append(next, []float64{0.6, 0.4}, []float64{float64(rng.IntN(5)), float64(rng.IntN(5))})
+		}
+		k.EndState()
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Dim: 2, Discount: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 0.5}, {State: 1 + rng.IntN(width-1), Probability: 0.5}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // TestWorkersWithoutHorizon wants plans and curves without a horizon to be the same for any number of workers, bit by
 // bit: as numbers are printed with all their digits, so are the answers.
 func TestWorkersWithoutHorizon(t *testing.T) {
@@ -66,6 +91,9 @@ func TestWorkersWithoutHorizon(t *testing.T) {
 		discounted := cmdp.ModelSpec{Discount: 0.9 + 0.09*rng.Float64()}
 		spec := []cmdp.ModelSpec{{Discount: 1}, {Discount: 1}, discounted, {Average: true}}[n%4]
 		m := drawBand(t, rng, spec)
+		if n%4 == 1 {
+			m = drawWide(t, rng)
+		}
 		var want string
 		for _, workers := range []int{1, 2, 3} {
 			got := printAnswers(t, m, workers)

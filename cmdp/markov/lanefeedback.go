@@ -1,5 +1,7 @@
 package markov
 
+import "slices"
+
 // A laneFeedback finds values and returns of a policy in each direction in a component, as a feedback does: of each
 // state, in order, how likely it comes to each head first and how likely it leaves the component first, and what it
 // gives until then. The system of the heads is left.
@@ -18,8 +20,20 @@ type laneFeedback struct {
 // mostHeads is how many states of a component may be heads.
 const mostHeads = 12
 
+// largestSystem returns how many columns the states of a component have at most together, given the heads.
+func (q *Quotient) largestSystem(head []uint8, dim int) (columns int) {
+	for i := range q.Component[1:] {
+		lo, hi := q.Component[i], q.Component[i+1]
+		if hi == lo+1 {
+			continue
+		}
+		columns = max(columns, int(hi-lo)*(int(slices.Max(head[lo:hi]))+2+dim))
+	}
+	return columns
+}
+
 // start makes room for the component [lo, hi) of a program.
-func (f *laneFeedback) start(z *SimultaneousTotals, lo, hi int32) {
+func (f *laneFeedback) start(z *laneSolver, lo, hi int32) {
 	f.states, f.heads = int(hi-lo), 0
 	for s := lo; s < hi; s++ {
 		if z.head[s] > 0 {
@@ -37,7 +51,7 @@ func (f *laneFeedback) start(z *SimultaneousTotals, lo, hi int32) {
 func (f *laneFeedback) of(s int32) []Lanes { return f.room[int(s)*f.width:][:f.width] }
 
 // load sets the columns. It reports false where a policy stays in a state for ever.
-func (f *laneFeedback) load(z *SimultaneousTotals, lo, hi int32) bool {
+func (f *laneFeedback) load(z *laneSolver, lo, hi int32) bool {
 	if vectors {
 		return loadVector(&z.rows, f, lo, hi)
 	}

@@ -111,6 +111,18 @@ func NewPackedActions(states, most int) Actions {
 	return NewActions(states, most)
 }
 
+// Packed returns actions below most as NewPackedActions holds them, in the memory of a if that is the same.
+func (a *Actions) Packed(most int) Actions {
+	if a.narrow == nil || most > 2 {
+		return *a
+	}
+	out := NewPackedActions(len(a.narrow), most)
+	for s, x := range a.narrow {
+		out.bits[s/8] |= x << (s % 8)
+	}
+	return out
+}
+
 // Set sets the action of a state.
 func (a *Actions) Set(s, action int) {
 	switch {

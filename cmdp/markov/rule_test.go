@@ -68,6 +68,7 @@ func TestRule(t *testing.T) {
 				}
 			}
 		}
+		st.Actions = st.Actions.Packed(actions)
 		for s := range want {
 			got := make([]float64, actions)
 			for _, x := range st.Choose(nil, k, int32(s)) {

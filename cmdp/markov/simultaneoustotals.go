@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -16,12 +18,15 @@ import (
 //
 // Values are proved as they are found. That of a component of one state is below what each choice gives by more than
 // rounding takes, see solveState, and the last look at all choices of any other shows the same.
+//
+// Where many states are in components that do not lead to each other, workers share these, see levels.
 type SimultaneousTotals struct {
 	Quotient *Quotient
 	// Directions hold, for each return, its weight in each direction.
 	Directions []Lanes
 	Progress   Progress
-	// Solved, if not nil, is called with states [lo, hi) that are solved, while a cache holds them.
+	// Solved, if not nil, is called with states [lo, hi) that are solved, while a cache holds them, and at the same
+	// time with others where workers share them.
 	Solved func(lo, hi int32)
 
 	// What Solve finds, of the states that were solved last, those of Solved among them, see Slot:
@@ -32,16 +37,19 @@ type SimultaneousTotals struct {
 
 	mask, rest int32 // see Slot; −1 if nothing is given up
 
-	rows     laneRows
 	head     []uint8 // of each state, its number among the heads of its component, from 1, and 0 for others
-	system   laneFeedback
 	proper   []int32 // a policy that comes to rest
 	error    float64 // more than what rounding takes from a sum of numbers of the size 1
 	rounding float64 // what is taken from one, twice as much at least
+
+	workers int
+	stages  []laneStage
+	solvers chan *laneSolver // those that no worker has
 }
 
 // Simultaneous returns the simultaneous program of a quotient for models with dim returns, or nil where it does not
-// apply. It starts from the policy of the solver.
+// apply. It starts from the policy of the solver. Where workers are to share it, its own quotient is that of the solver
+// level by level.
 func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 	q := z.Quotient
 	if z.gamma < 1 || len(q.Merged) > 0 || len(q.ZeroStates) > 0 || z.Cancels() || z.improper >= 0 ||
@@ -49,17 +57,26 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 		return nil
 	}
 	head, ok := q.heads()
-	if !ok || slices.Contains(z.Policy, -1) {
+	if !ok || slices.Contains(z.Policy, -1) || q.largestSystem(head, dim) > threshold.Columns {
 		return nil
 	}
 	out := &SimultaneousTotals{Quotient: q, Directions: make([]Lanes, dim), head: head,
-		proper: slices.Clone(z.Policy), error: float64(dim+z.longest+4) * unit}
+		proper: slices.Clone(z.Policy), error: float64(dim+z.longest+4) * unit, workers: 1}
 	out.rounding = max(z.roundingShare(), 2*out.error)
-	out.mask, out.rest = q.window(threshold.Block)
+	block := threshold.Block
+	out.stages = []laneStage{{end: int32(len(q.Component) - 1)}}
+	if z.workers > 1 && q.Origin != nil {
+		out.shareLevels(z.workers, 2*block)
+		block *= 2
+	}
+	out.mask, out.rest = out.Quotient.window(block)
 	out.Values = make([]Lanes, out.rest+1)
 	out.Returns = make([]Lanes, int(out.rest+1)*dim)
 	out.Policy = make([][NumLanes]int32, out.rest)
-	out.rows.set(out)
+	out.solvers = make(chan *laneSolver, out.workers)
+	for range out.workers {
+		out.solvers <- out.newSolver()
+	}
 	return out
 }
 
@@ -139,35 +156,35 @@ func (q *Quotient) heads() (head []uint8, ok bool) {
 
 // Solve finds values, policies and returns for the directions. It reports false where it gives up.
 func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
-	q, most := z.Quotient, int32(threshold.Block) // states at a time, or one component
-	z.Above = [NumLanes]bool{}
-	for i := 0; i < len(q.Component)-1; {
-		if ctx.Err() != nil {
-			return false, ctx.Err()
+	var gaveUp atomic.Bool
+	const each = 3 // parts of a worker, which may be held up
+	r := parallel.Relay{Workers: z.workers, Stages: len(z.stages), Parts: each*(z.workers-1) + 1}
+	r.Do = func(i, part int) {
+		if gaveUp.Load() {
+			return
 		}
-		lo := q.Component[i]
-		z.Progress.At(findingValues, float64(lo)/float64(q.Rest), int(q.Rest))
-		more := func() bool { return i < len(q.Component)-1 && q.Component[i] < lo+most }
-		for more() {
-			ok, from := false, q.Component[i]
-			if q.Component[i+1] > from+1 {
-				i++
-				ok = z.solveComponent(ctx, from, q.Component[i])
-			} else {
-				for more() && q.Component[i+1] == q.Component[i]+1 {
-					i++
-				}
-				ok = z.solveStates(from, q.Component[i], len(z.Directions))
+		if first, end := z.stages[i].part(part, r.Parts); first < end {
+			w := <-z.solvers
+			if !w.solve(ctx, first, end) {
+				gaveUp.Store(true)
 			}
-			if !ok {
-				return false, ctx.Err()
-			}
-		}
-		if z.Solved != nil {
-			z.Solved(lo, q.Component[i])
+			z.solvers <- w
 		}
 	}
-	return true, nil
+	err := r.Run(ctx)
+	z.Above = [NumLanes]bool{}
+	for range z.workers {
+		w := <-z.solvers
+		for l, above := range w.above {
+			z.Above[l] = z.Above[l] || above
+		}
+		w.above = [NumLanes]bool{}
+		z.solvers <- w
+	}
+	if err == nil && gaveUp.Load() {
+		err = ctx.Err()
+	}
+	return err == nil && !gaveUp.Load(), err
 }
 
 // backup returns what choice i of state s gives in each direction: the sum of its returns, each times its weights in
@@ -194,23 +211,6 @@ func (z *SimultaneousTotals) backup(s, i, lo, hi int32, base Lanes) (sum, size L
 		}
 	}
 	return sum, size, out
-}
-
-// solveStates is solveState for the states [lo, hi), one after the other.
-func (z *SimultaneousTotals) solveStates(lo, hi int32, follow int) bool {
-	z.rows.follow = follow
-	for s := lo; s < hi; s++ {
-		if vectors {
-			s = relaxVector(&z.rows, s, hi)
-			if s == hi {
-				break
-			}
-		}
-		if !z.solveState(s, follow) {
-			return false
-		}
-	}
-	return true
 }
 
 // solveState sets the value of a state to what its best choice gives where others have the values that they have, and
@@ -263,111 +263,10 @@ func (z *SimultaneousTotals) returnsOf(s, i, lo, hi int32, k int) Lanes {
 	return x
 }
 
-// solveComponent finds policies in the component [lo, hi) by policy iteration, all directions at once. It begins with
-// the policies of a few sweeps from values as they are beside the component, or, where these do not come to rest, with
-// one that does.
-func (z *SimultaneousTotals) solveComponent(ctx context.Context, lo, hi int32) bool {
-	const sweeps = 2
-	near := noLanes
-	if lo > 0 {
-		near = z.Values[z.Slot(lo-1)]
-	}
-	for s := lo; s < hi; s++ {
-		z.Values[z.Slot(s)] = near
-	}
-	swept := true
-	for n := 0; n < sweeps && swept; n++ {
-		swept = z.solveStates(lo, hi, 0)
-	}
-	z.system.start(z, lo, hi)
-	if !swept || !z.policyIteration(ctx, lo, hi) {
-		for s := lo; s < hi; s++ {
-			i := z.proper[s]
-			z.Policy[z.Slot(s)] = [NumLanes]int32{i, i, i, i}
-			z.Values[z.Slot(s)] = near
-		}
-		return z.policyIteration(ctx, lo, hi)
-	}
-	return true
-}
-
-// policyIteration reports false where a policy may stay for ever, or ctx ends.
-func (z *SimultaneousTotals) policyIteration(ctx context.Context, lo, hi int32) bool {
-	const most = 1000
-	for range most {
-		if !z.evaluate(ctx, lo, hi) {
-			return false
-		}
-		changed, above := z.improve(lo, hi)
-		if !changed {
-			for l := range above {
-				z.Above[l] = z.Above[l] || above[l]
-			}
-			return true
-		}
-	}
-	return false
-}
-
-// evaluate sets values and returns to those of the policies. What choices are made cheaper by depends on values, so
-// that it is done again where these were far from what they are. It reports false where a policy may stay for ever, or
-// ctx ends.
-func (z *SimultaneousTotals) evaluate(ctx context.Context, lo, hi int32) bool {
-	const rounds = 8
-	d, moved := len(z.Directions), true
-	set := func(s int32, x []Lanes) {
-		at := z.Slot(lo + s)
-		old := &z.Values[at]
-		change := x[0].Minus(*old).Magnitudes().AddScaled(-0.5, x[0].Magnitudes())
-		moved = moved || change.A > 0 || change.B > 0 || change.C > 0 || change.D > 0
-		*old = x[0]
-		copy(z.Returns[int(at)*d:], x[1:])
-	}
-	for n := 0; moved && n < rounds; n++ {
-		moved = false
-		if ctx.Err() != nil || !z.system.load(z, lo, hi) || !z.system.solve(set) {
-			return false
-		}
-	}
-	return true
-}
-
 // taken returns in which directions the policy takes choice i of state s.
 func (z *SimultaneousTotals) taken(s, i int32) (in [NumLanes]bool) {
 	for l, j := range z.Policy[z.Slot(s)] {
 		in[l] = i == j
 	}
 	return in
-}
-
-// improve changes the policies in a component wherever a choice is better by more than half of what it is made cheaper
-// by, and reports whether one is. Else values are proved but above some backup: what a choice gives exceeds the value
-// by more than rounding, which is less than half of what choices are made cheaper by.
-func (z *SimultaneousTotals) improve(lo, hi int32) (changed bool, above [NumLanes]bool) {
-	for s := lo; s < hi; s++ {
-		if vectors {
-			s = proveVector(&z.rows, s, hi)
-			if s == hi {
-				break
-			}
-		}
-		policy := &z.Policy[z.Slot(s)]
-		now, least, old := *policy, [NumLanes]float64{}, z.Values[z.Slot(s)]
-		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
-			gain, size, out := z.backup(s, i, 0, 0, old)
-			charge := Lanes{}.AddScaled(z.rounding, size.AddScaled(out, old.Magnitudes()))
-			better, proved := gain.AddScaled(-0.5, charge).Array(), gain.AddScaled(-z.error, size).Array()
-			// x is what it would give the state if it is taken for good
-			for k, x := range gain.Minus(charge).Over(out).Array() {
-				switch {
-				case better[k] >= 0:
-				case now[k] == i || !(better[k] < 0):
-					above[k] = above[k] || !(proved[k] >= 0)
-				case x < least[k]:
-					least[k], policy[k], changed = x, i, true
-				}
-			}
-		}
-	}
-	return changed, above
 }

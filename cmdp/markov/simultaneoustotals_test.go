@@ -7,7 +7,9 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -169,6 +171,172 @@ func checkWindow(t *testing.T, solver *LeastTotal, z *SimultaneousTotals, solved
 	return 1
 }
 
+// drawLayers draws layers of components of some states, which lead to the next two layers, now and then to the next
+// component of theirs, and within themselves. States are numbered layer by layer or, where they are mixed, at random in
+// some layers at a time.
+func drawLayers(rng *rand.Rand, d int, mixed bool) *cmdp.Kernel {
+	width, size := 3+rng.Int32N(6), 1+rng.Int32N(4)
+	layer := width * size
+	states, beside := 60*layer, 4
+	if !mixed {
+		beside = 100 // so that layers stay whole
+	}
+	number := make([]int32, states+1)
+	for s := range number {
+		number[s] = int32(s)
+	}
+	for at := range slices.Chunk(number[:states], int(2*layer)) {
+		if mixed {
+			rng.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+		}
+	}
+	rows := make([][][]int32, states)
+	for s := range states {
+		for range 1 + rng.IntN(2) {
+			ahead := min(states, (s/layer+1)*layer+rng.Int32N(2*layer))
+			if rng.IntN(beside) == 0 {
+				ahead = min(states, s-s%size+size)
+			}
+			rows[number[s]] = append(rows[number[s]], []int32{number[ahead], number[s-s%size+rng.Int32N(size)]})
+		}
+	}
+	k := cmdp.NewKernel()
+	for _, choices := range rows {
+		for _, next := range choices {
+			returns := make([]float64, d)
+			for i := range returns {
+				returns[i] = 0.2 + rng.Float64()
+			}
+			k.Append(next, []float64{0.5, 0.5}, returns)
+		}
+		k.EndState()
+	}
+	k.EndState()
+	return &k
+}
+
+// TestSharedTotals wants two workers, who share levels of six states and more in a window of few states, to
+// find the digits that one worker finds, state by state, from the same policy.
+func TestSharedTotals(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	defer func(block, level int) { threshold.Block, threshold.Level = block, level }(threshold.Block, threshold.Level)
+	rng := rand.New(rand.NewPCG(26, 9))
+	shared, sorted, windows := 0, 0, 0
+	for trial := range 60 {
+		d := 1 + rng.IntN(2)
+		g := &Graph{Kernel: drawLayers(rng, d, trial%2 == 0)}
+		parts, err := g.LayeredComponents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := g.Number(parts, nil)
+		q.Fill(g, q.Origin, nil)
+		threshold.Block = 1000
+		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(d)
+		threshold.Block, threshold.Level = 1+rng.IntN(8), 6
+		both := NewLeastTotal(q, 1, 2, new(Chain)).Simultaneous(d)
+		if both.workers == 1 {
+			continue
+		}
+		shared++
+		if both.Quotient != q {
+			sorted++
+		}
+		if both.mask > 0 {
+			windows++
+			checkReach(t, both)
+		}
+		for i := range z.Directions {
+			z.Directions[i] = Lanes{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64()}
+		}
+		ok, err := z.Solve(t.Context())
+		if !ok || err != nil {
+			t.Fatalf("one worker: solved %t, error %v", ok, err)
+		}
+		checkShared(t, both, z)
+	}
+	if shared < 30 || sorted < 10 || windows < 10 {
+		t.Errorf("%d programs were shared, %d of them sorted by levels, %d in windows: want more", shared, sorted, windows)
+	}
+}
+
+// checkReach wants all that the states of a shared stage lead to to be known until each of them is solved.
+func checkReach(t *testing.T, z *SimultaneousTotals) {
+	t.Helper()
+	q := z.Quotient
+	for _, at := range z.stages {
+		lo, hi := q.Component[at.first], q.Component[at.end]
+		for i := q.First[lo]; i < q.First[hi] && at.shared; i++ {
+			to, _ := q.Row(i)
+			for _, n := range to {
+				if n < lo && hi-n > z.mask+1 {
+					t.Fatalf("the stage [%d, %d) leads to state %d, of %d that are known", lo, hi, n, z.mask+1)
+				}
+			}
+		}
+	}
+}
+
+// checkShared wants both to find what z found.
+func checkShared(t *testing.T, both, z *SimultaneousTotals) {
+	t.Helper()
+	copy(both.Directions, z.Directions)
+	p, q, d := both.Quotient, z.Quotient, len(z.Directions)
+	var told atomic.Int64
+	both.Solved = func(lo, hi int32) {
+		told.Add(int64(hi - lo))
+		for n := lo; n < hi; n++ {
+			at, s := int(both.Slot(n)), int(q.Number[p.Origin[n]])
+			choices := [NumLanes]int32{}
+			for l, i := range both.Policy[at] {
+				choices[l] = i - p.First[n] + q.First[s]
+			}
+			if both.Values[at] != z.Values[s] || choices != z.Policy[s] ||
+				!slices.Equal(both.Returns[at*d:][:d], z.Returns[s*d:][:d]) {
+				t.Errorf("values %v of state %d by two workers: want %v", both.Values[at], s, z.Values[s])
+			}
+			if both.proper[n]-p.First[n] != z.proper[s]-q.First[s] {
+				t.Errorf("two workers begin with choice %d in state %d: want %d", both.proper[n]-p.First[n], s,
+					z.proper[s]-q.First[s])
+			}
+		}
+	}
+	ok, err := both.Solve(t.Context())
+	if err != nil || !ok || told.Load() != int64(q.Rest) {
+		t.Fatalf("two workers: solved %t, error %v, told of %d states: want all %d", ok, err, told.Load(), q.Rest)
+	}
+	if both.Above != z.Above {
+		t.Fatalf("two workers: not proved in directions %t: want %t", both.Above, z.Above)
+	}
+}
+
+// TestLargestSystem wants several directions not to be solved at once where the system of a component would take more
+// memory than that.
+func TestLargestSystem(t *testing.T) {
+	defer func(columns int) { threshold.Columns = columns }(threshold.Columns)
+	k := drawProtocol(rand.New(rand.NewPCG(26, 8)), 2)
+	g := &Graph{Kernel: k}
+	parts, err := g.LayeredComponents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := g.Number(parts, nil)
+	q.Fill(g, q.Origin, nil)
+	z := NewLeastTotal(q, 1, 1, new(Chain))
+	used := 0
+	for i, hi := range q.Component[1:] { // one state is on all cycles
+		if states := int(hi - q.Component[i]); states > 1 {
+			used = max(used, states*(1+2+2))
+		}
+	}
+	for more, want := range []bool{false, true} {
+		threshold.Columns = used - 1 + more
+		if got := z.Simultaneous(2) != nil; got != want {
+			t.Errorf("%d columns where %d are used: solved at once %t", threshold.Columns, used, got)
+		}
+	}
+}
+
 // checkPlain wants the same of plain, which is solved without vector instructions.
 func checkPlain(t *testing.T, z, plain *SimultaneousTotals, solved bool) {
 	t.Helper()
@@ -233,7 +401,9 @@ func checkProved(t *testing.T, z *SimultaneousTotals, l int) {
 // value of a component is not proved then.
 func checkUnproved(t *testing.T, z *SimultaneousTotals) {
 	t.Helper()
-	allow := func(rounding float64) { z.rounding, z.rows.rounding = rounding, rounding }
+	w := <-z.solvers // the only one
+	z.solvers <- w
+	allow := func(rounding float64) { z.rounding, w.rows.rounding = rounding, rounding }
 	defer allow(z.rounding)
 	allow(0)
 	if ok, err := z.Solve(t.Context()); err != nil || !ok {
@@ -242,7 +412,7 @@ func checkUnproved(t *testing.T, z *SimultaneousTotals) {
 	want := [NumLanes]bool{}
 	for i, hi := range z.Quotient.Component[1:] {
 		if lo := z.Quotient.Component[i]; hi > lo+1 {
-			_, above := z.improve(lo, hi)
+			_, above := w.improve(lo, hi)
 			for l, x := range above {
 				want[l] = want[l] || x
 			}
@@ -289,7 +459,7 @@ func checkRaised(t *testing.T, rng *rand.Rand, z *SimultaneousTotals) (raised in
 		var seen [2]string
 		for k, now := range []bool{with, false} {
 			vectors = now
-			changed, above := z.improve(lo, hi)
+			changed, above := z.newSolver().improve(lo, hi)
 			if x != 0 && by > 2e-13 && !changed && above != in {
 				t.Fatalf("state %d raised in direction %d: directions %t are not proved", s, l, above)
 			}

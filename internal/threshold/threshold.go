@@ -18,6 +18,7 @@ var (
 	Shared  = 1 << 14 // transitions from which workers share the states
 	Chunk   = 4096    // most states that a worker takes at a time, or whose terms are added up before sums are
 	Block   = 1024    // least states of a block of occupancies, and of one that is priced in several directions
+	Level   = 128     // least states of a level of components that workers share
 	Part    = 256     // least states by which a sweep in place is ahead of another one
 	Written = 1 << 25 // successors of all steps up to which a model of a set is written down to be planned for
 	// states from which the extremes of totals are not sought for a box where limits and signs give one
@@ -26,14 +27,16 @@ var (
 
 	// states from which several directions of a curve are priced at once
 	Simultaneous = 1 << 12
+	// most columns of the system of a component, of 32 bytes each, for which they are; not lowered
+	Columns = 1 << 24
 )
 
 // Lower lowers all thresholds as far as they go, and returns what puts them back: t.Cleanup(threshold.Lower()).
 // Tests that use it must not run in parallel with others.
 func Lower() (restore func()) {
 	all := []*int{&Eliminated, &Band, &Heads, &Swept, &Window, &Held, &Stretch, &Blocks, &Shared, &Chunk, &Block,
-		&Part, &Written, &Ranged, &Apart, &Simultaneous}
-	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 1, 2, 1, 1, 0, 1, 1, 1}
+		&Level, &Part, &Written, &Ranged, &Apart, &Simultaneous}
+	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 1, 2, 1, 2, 1, 0, 1, 1, 1}
 	before := make([]int, len(all))
 	for i, x := range all {
 		before[i] = *x

@@ -16,13 +16,16 @@ import (
 // A Relay is work in stages, of parts that do not depend on each other; a stage begins
 // when all parts of those before it are done. Workers take one part after the other,
 // across stages. So none is started or woken between two stages, and a worker that the
-// system puts aside holds up the others by one part at most.
+// system puts aside holds up the others by one part at most. Where that takes long, the
+// others leave the work to the first one for some time.
 type Relay struct {
 	Workers, Stages, Parts int
 	Do                     func(stage, part int)
 
 	taken, done atomic.Int64
 	stopped     atomic.Bool
+	alone       atomic.Int64 // until when the first worker is left alone, in nanoseconds from the beginning
+	began       time.Time
 }
 
 // Run does the work, or a part of it if ctx ends, and returns the error of ctx then.
@@ -41,56 +44,75 @@ func (r *Relay) Run(ctx context.Context) error {
 		}
 		return nil
 	}
-	var wg sync.WaitGroup
+	r.began = time.Now()
 	for range workers - 1 {
-		wg.Go(func() { r.work(ctx) })
+		go r.work(ctx, false)
 	}
-	r.work(ctx)
-	wg.Wait()
+	r.work(ctx, true)
+	// Nothing else is begun. Nobody waits for those who have no part.
+	begun := min(r.taken.Swap(math.MaxInt64), int64(r.Stages*r.Parts))
+	for n := 0; r.done.Load() < begun; n++ {
+		pause(n)
+	}
 	if r.stopped.Load() {
 		return ctx.Err()
 	}
 	return nil
 }
 
-func (r *Relay) work(ctx context.Context) {
-	last := -1
+func (r *Relay) work(ctx context.Context, first bool) {
+	last, all := -1, int64(r.Stages*r.Parts)
 	for {
-		n := int(r.taken.Add(1)) - 1
-		stage, part := n/r.Parts, n%r.Parts
-		if stage >= r.Stages {
+		n := r.taken.Load()
+		if n >= all || r.stopped.Load() {
 			return
 		}
-		if stage > last {
+		stage, part := int(n)/r.Parts, int(n)%r.Parts
+		switch until := r.alone.Load(); {
+		case !first && until > 0 && int64(time.Since(r.began)) < until:
+			time.Sleep(long)
+		case stage > last:
 			if ctx.Err() != nil {
 				r.stopped.Store(true)
-			}
-			if !r.await(int64(stage * r.Parts)) {
 				return
 			}
+			r.await(int64(stage * r.Parts))
 			last = stage
+		case r.taken.CompareAndSwap(n, n+1):
+			r.Do(stage, part)
+			r.done.Add(1)
 		}
-		r.Do(stage, part)
-		r.done.Add(1)
 	}
 }
 
-// await waits until so many parts are done and reports whether the work goes on. The
-// wait is short as a rule, shorter than it takes to wake a thread.
-func (r *Relay) await(parts int64) bool {
-	for n := 0; r.done.Load() < parts; n++ {
-		if r.stopped.Load() {
-			return false
+// await waits until so many parts are done, or the work is stopped. The wait is short as a rule, shorter than it takes
+// to wake a thread. If it is long, the system has other things to do, and the first worker is left alone for a time.
+func (r *Relay) await(parts int64) {
+	const times = 4
+	var since time.Time
+	for n := 0; r.done.Load() < parts && !r.stopped.Load(); n++ {
+		if n == spinning {
+			since = time.Now()
 		}
 		pause(n)
 	}
-	return !r.stopped.Load()
+	if since.IsZero() {
+		return
+	}
+	if waited := time.Since(since); waited > long {
+		r.alone.Store(int64(time.Since(r.began) + times*waited))
+	}
 }
+
+const (
+	spinning = 1000                   // how many times a wait goes on before the thread is given up
+	long     = 200 * time.Microsecond // a wait that is far longer than it takes to do a part
+)
 
 // pause is called for the n-th time in a wait.
 func pause(n int) {
 	switch {
-	case n >= 1000: // the others are not running
+	case n >= spinning: // the others are not running
 		time.Sleep(50 * time.Microsecond)
 	case n >= 100:
 		runtime.Gosched()
