@@ -81,7 +81,7 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task,
 	case done:
 		s.queue, s.undividedBound = nil, math.Inf(1)
 	}
-	for len(s.queue) > 0 && s.best.Nodes < opts.Nodes && !s.pruned(s.bestFirst().bound) {
+	for len(s.queue) > 0 && s.best.Nodes+2 <= opts.Nodes && !s.pruned(s.bestFirst().bound) {
 		n := s.bestFirst()
 		s.queue = s.queue[:len(s.queue)-1]
 		for _, only := range []bool{true, false} {

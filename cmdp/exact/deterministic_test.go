@@ -1,6 +1,7 @@
 package exact_test
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -82,6 +83,17 @@ func TestDeterministicAgainstAll(t *testing.T) {
 		if math.Abs(task.Cost.Value(v)-best) > 1e-8 {
 			t.Errorf("trial %d: the policy has %g, %g is promised", trial, task.Cost.Value(v), best)
 		}
+		few := exact.DeterministicOptions{Nodes: 1 + rng.IntN(r.Nodes)}
+		cut, err := exact.SolveDeterministic(context.Background(), m, task, few)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := cut.Objective >= best-1e-9 && cut.Objective <= best+1e-8*max(1, math.Abs(best))
+		if cut.Bound > best+1e-9 || cut.Status == exact.Infeasible || cut.Status == exact.Optimal && !right ||
+			cut.Nodes > few.Nodes {
+			t.Errorf("trial %d: %d nodes: %v %g ≥ %g, want %g", trial, cut.Nodes, cut.Status, cut.Objective, cut.Bound,
+				best)
+		}
 		if r.Relaxed.Objective < best-1e-6 {
 			drawn++
 		}
@@ -90,6 +102,78 @@ func TestDeterministicAgainstAll(t *testing.T) {
 		t.Errorf("policies that draw are better in %d trials, and none keeps the target in %d: want some of both",
 			drawn, none)
 	}
+}
+
+// TestDeterministicFrontAgainstAll compares curves with what no policy of all improves on, of objectives whose units
+// differ by far, with limits and without.
+func TestDeterministicFrontAgainstAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 8))
+	most, none := 0, 0
+	for trial := range 60 {
+		m := randomModel(t, rng, shapeOf{states: 2, actions: 2 + trial%2, horizon: 2, dim: 3,
+			successors: 1 + rng.IntN(2), stepwise: trial%2 == 0, rests: trial%3 == 0, integer: trial%4 == 0})
+		x := box(t, m)
+		task := cmdp.Task{Box: x}
+		if trial%3 > 0 {
+			task, task.Constraints = randomTask(t, rng, m, x, []float64{1, 0, 0})
+			task.Box = x
+		}
+		over := [2][]float64{{0, 0, 0}, {0, 0, 0}}
+		for k := range over {
+			over[k][k] = float64(1-2*rng.IntN(2)) * math.Pow(10, float64(rng.IntN(9)-4))
+			over[k][2] = over[k][k] * float64(rng.IntN(2))
+		}
+		want := undominatedReturns(m, task, over)
+		points, status, err := exact.DeterministicFront(t.Context(), m, task, over, exact.DeterministicOptions{})
+		wanted := exact.Optimal
+		if len(want) == 0 {
+			wanted = exact.Infeasible
+			none++
+		}
+		if err != nil || status != wanted || len(points) != len(want) {
+			t.Errorf("trial %d: %v with %d points, %v: want %v with %d", trial, status, len(points), err, wanted, len(want))
+			continue
+		}
+		most = max(most, len(want))
+		for i, p := range points {
+			v := make([]float64, m.Dim())
+			cmdp.NewEvaluator(m).Returns(v, p.Policy)
+			for k, c := range over {
+				y, size := product(c, v), math.Abs(over[k][k])
+				if math.Abs(y-want[i][k]) > 1e-5*size || math.Abs(y-p.Objectives[k]) > 1e-9*size {
+					t.Errorf("trial %d: point %d: %v, and its policy has %g of objective %d: want %v", trial, i,
+						p.Objectives, y, k, want[i])
+				}
+			}
+		}
+	}
+	if most < 5 || none < 2 {
+		t.Errorf("%d points at most, and %d tasks that no policy keeps: want more", most, none)
+	}
+}
+
+// undominatedReturns returns the objectives of the policies that keep a task and that none of these improves on, in
+// ascending order of the first one. What differs by less than a curve tells apart counts once.
+func undominatedReturns(m *cmdp.Model, task cmdp.Task, over [2][]float64) (out [][2]float64) {
+	var all [][2]float64
+	every(m, func(v []float64) {
+		if task.Violation(v) <= 1e-9 {
+			all = append(all, [2]float64{product(over[0], v), product(over[1], v)})
+		}
+	})
+	near := [2]float64{1e-5 * math.Abs(over[0][0]), 1e-5 * math.Abs(over[1][1])}
+	slices.SortFunc(all, func(a, b [2]float64) int {
+		if math.Abs(a[0]-b[0]) <= near[0] {
+			return cmp.Compare(a[1], b[1])
+		}
+		return cmp.Compare(a[0], b[0])
+	})
+	for _, y := range all {
+		if n := len(out); n == 0 || y[1] < out[n-1][1]-near[1] {
+			out = append(out, y)
+		}
+	}
+	return out
 }
 
 // TestDeterministicIsAnytime: after one relaxed problem the bound is that of policies that draw.

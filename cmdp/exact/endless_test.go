@@ -143,7 +143,7 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 	if r.Policy != nil {
 		policies = []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
 	}
-	loose, of := 1e-6, p.Model
+	loose, of, pairs := 1e-6, p.Model, 0
 	if r.Product != nil {
 		kind += ", with memory"
 		of = r.Product.Model
@@ -160,6 +160,10 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 		for i, x := range returns {
 			v[i] += c.Weight * x
 		}
+		pairs += drawnPairs(of, c.Policy)
+	}
+	if r.Randomized != pairs {
+		return kind, fmt.Sprintf("%d randomised pairs: the policies draw in %d", r.Randomized, pairs)
 	}
 	what += fmt.Sprintf(", evaluated %v", v)
 	for i, x := range v {

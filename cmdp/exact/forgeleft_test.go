@@ -22,6 +22,9 @@ func TestForgedStatesLeftOut(t *testing.T) {
 	for trial := range 1500 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 23))
 		p := drawEndless(t, rng, false)
+		if trial%10 == 9 {
+			p = drawForbidden(t, rng)
+		}
 		task, err := query.TaskOf(t.Context(), p)
 		if err != nil {
 			continue
@@ -72,10 +75,52 @@ func TestForgedStatesLeftOut(t *testing.T) {
 			}
 		}
 	}
-	if proofs < 60 || leaving == 0 || forged < 20 || refused == 0 {
+	if proofs < 60 || leaving < 60 || forged < 20 || refused == 0 {
 		t.Errorf("%d proofs, %d that leave out states, %d forged, %d refused: want more", proofs, leaving, forged,
 			refused)
 	}
+}
+
+// drawForbidden draws a problem in which a reward is gained for ever in places that cost something to come to, one
+// behind the other. At a cost of 0, which is the limit, the reward is that of a single task.
+func drawForbidden(t *testing.T, rng *rand.Rand) *problem.Problem {
+	t.Helper()
+	const start, work, done, place = 0, 1, 2, 3
+	places := 1 + rng.IntN(2)
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: start, Probability: 1}}},
+		place+places)
+	add := func(s, a int, reward, cost, p float64, to int) {
+		next := []cmdp.Transition{{Next: to, Probability: p}, {Next: done, Probability: 1 - p}}
+		if p == 1 {
+			next = next[:1]
+		}
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{reward, cost},
+			Next: next}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reward := float64(1 + rng.IntN(3))
+	add(start, 0, 0, 0, 1, done)
+	add(start, 1, 0, 0, 1, work)
+	add(work, 0, reward, 0, 1, done)
+	add(start, 2, 0, 1, []float64{0.5, 1}[rng.IntN(2)], place)
+	for s := place; s < place+places; s++ {
+		add(s, 0, float64(1+rng.IntN(2)), 0, 1, s)
+		add(s, 1, 0, 0, 1, done)
+		add(s, 2, 0, 0, 1, min(s+1, place+places-1))
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, wanted := 0.0, reward+float64(rng.IntN(3)-1)
+	p := &problem.Problem{Model: m, Returns: []string{"reward", "cost"},
+		Constraints: []problem.Limit{{Return: "cost", AtMost: &none}, {Return: "reward", AtLeast: &wanted}}}
+	if rng.IntN(2) == 0 {
+		p.Goal.Maximize = "reward"
+		p.Constraints = p.Constraints[:1+rng.IntN(2)]
+	}
+	return p
 }
 
 // TestEndlessProofs: the verifiers confirm what is proved of totals, and of totals beside means, whichever directions

@@ -42,9 +42,16 @@ func TestFront(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		told := 0
+		opts.Progress = func(int, float64, float64) { told++ }
 		f, err := planner.Front(t.Context(), cmdp.Task{Target: target}, opts)
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
+		}
+		opts.Progress = nil
+		if target != nil && f.Iterations != told || f.Iterations < len(f.Points) {
+			t.Errorf("trial %d: %d value iterations for %d points, and %d were told of", trial, f.Iterations,
+				len(f.Points), told)
 		}
 		if f.Status == exact.Infeasible {
 			continue

@@ -38,13 +38,22 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 			c[i] = rng.NormFloat64()
 		}
 		for range 6 {
-			task, rows := cmdp.Task{Cost: linear(t, x, c)}, []cmdp.Constraint(nil)
+			var task cmdp.Task
+			var rows []cmdp.Constraint
 			if sh.horizon > 0 {
 				task, rows = randomTask(t, rng, m, x, c)
 			}
+			offset := float64(rng.IntN(5) - 2)
+			goal, err := cost.NewAffine(c, offset, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task.Cost = goal
 			var early []*exact.Result
-			r, err := p.Solve(t.Context(), task,
-				exact.Options{Early: func(r *exact.Result) { early = append(early, r) }})
+			told := 0
+			opts := exact.Options{Early: func(r *exact.Result) { early = append(early, r) },
+				Progress: func(int, float64, float64) { told++ }}
+			r, err := p.Solve(t.Context(), task, opts)
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
@@ -52,6 +61,7 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
+			checkSecondOpinion(t, trial, m, task, r)
 			want := Occupancy(t, m, c, rows)
 			if want.Status == lp.Infeasible {
 				infeasible++
@@ -61,14 +71,30 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 				}
 				continue
 			}
-			checkOptimal(t, trial, m, task, r, want.Objective, 1e-9)
+			checkOptimal(t, trial, m, task, r, want.Objective+offset, 1e-9)
 			checkEarly(t, trial, task, x, early, r.Objective)
+			if told != r.Iterations {
+				t.Errorf("trial %d: %d value iterations, and %d were told of", trial, r.Iterations, told)
+			}
 			cold, warm = cold+alone.Iterations, warm+r.Iterations
 		}
 	}
 	if infeasible < 10 || 3*warm > 2*cold {
 		t.Errorf("%d infeasible tasks; %d value iterations against %d one by one: want at most two thirds", infeasible,
 			warm, cold)
+	}
+}
+
+// checkSecondOpinion compares an answer with that of GLPK, where it is built in.
+func checkSecondOpinion(t *testing.T, trial int, m *cmdp.Model, task cmdp.Task, r *exact.Result) {
+	t.Helper()
+	o, err := exact.SecondOpinion(t.Context(), m, task)
+	switch {
+	case errors.Is(err, lp.ErrNoGLPK):
+	case err != nil || o.Status != r.Status:
+		t.Errorf("trial %d: %v: a second opinion is %+v, %v", trial, r.Status, o, err)
+	case r.Status == exact.Optimal && !(math.Abs(o.Objective-r.Objective) <= 1e-7*(1+math.Abs(r.Objective))):
+		t.Errorf("trial %d: objective %g: a second opinion is %g", trial, r.Objective, o.Objective)
 	}
 }
 

@@ -110,11 +110,5 @@ func (p *infiniteHorizon) uniformInside(st *markov.Rule, s int32) {
 			kept++
 		}
 	}
-	if kept == 0 {
-		return
-	}
-	if st.Mixed == nil {
-		st.Mixed = make(map[int32][]float64)
-	}
-	st.Mixed[s] = scaled(1/kept, probs)
+	st.Assign(int(s), probs, kept)
 }

@@ -100,7 +100,7 @@ func (s *rayRecovery) firstValidIn(p pricer, r *Result, right func(r *Result) bo
 		} else {
 			r.Mixture = components
 		}
-		r.Randomized = r.Policy.Randomized()
+		r.Randomized = (&Policy{mixture: components}).Randomized()
 		if right(r) {
 			return true, nil
 		}

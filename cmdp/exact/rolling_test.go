@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -90,6 +91,11 @@ func TestRollingIsThePlanOfTheRest(t *testing.T) {
 		limits := []cmdp.Constraint{{Normal: unit(1), Offset: (0.5 + rng.Float64()) * agents}}
 		for h := range horizon {
 			limits = append(limits, cmdp.Constraint{Normal: unit(2 + h), Offset: (0.2 + 0.5*rng.Float64()) * agents})
+		}
+		if trial%2 == 1 { // about the episode and a step of it
+			both := unit(1)
+			both[2+rng.IntN(horizon-1)] = 1
+			limits = append(limits, cmdp.Constraint{Normal: both, Offset: (0.5 + rng.Float64()) * agents})
 		}
 		box := boxOf(t, -100*agents, 100*agents, width)
 		goal := goalOf(t, trial, agents, box)
@@ -197,22 +203,30 @@ func checkRolling(t *testing.T, name string, p *exact.RollingPlanner, parts []ex
 	low, up := make([]float64, width), make([]float64, width)
 	copy(low, lower)
 	copy(up, upper)
-	kept := limits
-	if past[1] > limits[0].Offset {
-		kept = limits[1:]
-	}
+	kept := slices.DeleteFunc(slices.Clone(limits), func(l cmdp.Constraint) bool { // what is out of reach by now
+		return past[1] > limits[0].Offset && l.Normal[1] != 0
+	})
+	sides, offsets := [][]float64(nil), []float64(nil)
 	for _, l := range kept {
-		i := 0
-		for l.Normal[i] == 0 {
-			i++
+		if floats.Norm(l.Normal, 1) > 1 {
+			sides, offsets = append(sides, l.Normal), append(offsets, l.Offset)
+			continue
 		}
+		i := slices.Index(l.Normal, 1)
 		up[i] = math.Max(low[i], math.Min(up[i], l.Offset))
 	}
-	target, err := geometry.NewBox(low, up)
+	within, err := geometry.NewBox(low, up)
 	if err != nil {
 		t.Fatal(err)
 	}
-	task.Target, err = target.Bounded()
+	task.Target, err = within.Bounded()
+	if sides != nil {
+		var set *geometry.Polyhedron
+		set, err = geometry.NewPolyhedron(sides, offsets)
+		if err == nil {
+			task.Target, err = geometry.Restrict(set, within)
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

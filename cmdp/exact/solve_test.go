@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -105,6 +106,9 @@ func checkOptimal(t *testing.T, trial int, m *cmdp.Model, task cmdp.Task, r *exa
 	if r.Violation > r.Tolerance {
 		t.Errorf("trial %d: violation %g", trial, r.Violation)
 	}
+	if n := drawnPairs(m, r.Policy); r.Randomized != n {
+		t.Errorf("trial %d: %d randomised pairs, and the policy draws in %d", trial, r.Randomized, n)
+	}
 	v := make([]float64, m.Dim())
 	if m.Horizon() > 0 {
 		cmdp.NewEvaluator(m).Returns(v, r.Policy)
@@ -114,4 +118,23 @@ func checkOptimal(t *testing.T, trial int, m *cmdp.Model, task cmdp.Task, r *exa
 			}
 		}
 	}
+}
+
+// drawnPairs returns in how many pairs of a step and a state a policy draws.
+func drawnPairs(m *cmdp.Model, policy cmdp.Policy) (n int) {
+	for h := range max(1, m.Horizon()) {
+		rows := m.Rows(h)
+		for s := range m.States() {
+			first, end := rows.Choices(s)
+			if end == first {
+				continue
+			}
+			probs := make([]float64, end-first)
+			policy.Distribution(probs, h, s)
+			if slices.Max(probs) < 1 {
+				n++
+			}
+		}
+	}
+	return n
 }

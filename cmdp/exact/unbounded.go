@@ -398,6 +398,7 @@ func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, 
 			policies, weights = append(policies, c.Policy), append(weights, of.share*c.Weight)
 		}
 	}
+	r.Randomized = (&Policy{mixture: r.Mixture}).Randomized()
 	r.Objective += share * max(loss, 0)
 	r.Gap = r.Objective - r.Bound
 	if !p.m.Means() {
