@@ -338,6 +338,146 @@ func TestConflictByBruteForce(t *testing.T) {
 	t.Log(sizes, endless)
 }
 
+// TestConflictWithASet: a ball is one limit as a whole, beside others. Conflicts and what each limit has to give, the
+// ball by its radius, are those of the mixtures of all policies.
+func TestConflictWithASet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 22))
+	named, alone, beside := 0, 0, 0
+	for trial := range 100 {
+		dim := 2 + rng.IntN(2)
+		m := randomModel(t, rng, shapeOf{states: 2, actions: 2, horizon: 2, dim: dim, successors: 2})
+		vertices := everyPolicy(m)
+		var rows []cmdp.Constraint
+		for range 1 + rng.IntN(3) {
+			n := make([]float64, dim)
+			for i := range n {
+				n[i] = float64(rng.IntN(5) - 2)
+			}
+			if floats.Norm(n, 1) > 0 {
+				offset := floats.Dot(n, vertices[rng.IntN(len(vertices))]) - 0.4*rng.Float64()
+				rows = append(rows, cmdp.Constraint{Normal: n, Offset: offset})
+			}
+		}
+		center, radius := slices.Clone(vertices[rng.IntN(len(vertices))]), 0.05+0.3*rng.Float64()
+		for i := range center {
+			center[i] += 0.25 * rng.NormFloat64()
+		}
+		ball, err := geometry.NewBall(center, radius)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := exact.PlannerOf(t, m).Conflict(t.Context(), cmdp.Task{Constraints: rows, Box: box(t, m)}, ball,
+			exact.Options{})
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		least := math.MaxInt
+		for set := range 2 << len(rows) {
+			chosen, size := pick(rows, set), 0
+			far := math.Inf(1)
+			if set>>len(rows) == 1 {
+				far, size = radius, 1
+			}
+			if d := nearest(t, vertices, chosen, center); d > far+1e-7 || math.IsInf(d, 1) {
+				least = min(least, len(chosen)+size)
+			}
+		}
+		if got == nil || least == math.MaxInt {
+			if (got == nil) != (least == math.MaxInt) {
+				t.Errorf("trial %d: conflict %+v: want one of %d limits", trial, got, least)
+			}
+			continue
+		}
+		size := len(got.Rows)
+		if got.Set {
+			size++
+			named++
+			want := nearest(t, vertices, rows, center) - radius
+			if math.Abs(got.RelaxSet-want) > 1e-6 && got.RelaxSet != want {
+				t.Errorf("trial %d: the ball has to give %g: want %g", trial, got.RelaxSet, want)
+			}
+		}
+		if size != least {
+			t.Errorf("trial %d: conflict %v, %v: want one of %d limits", trial, got.Rows, got.Set, least)
+		}
+		for j, k := range got.Rows {
+			others := slices.Delete(slices.Clone(rows), k, k+1)
+			want := leastInBall(t, vertices, others, rows[k].Normal, center, radius) - rows[k].Offset
+			if math.IsInf(want, 1) {
+				alone++
+			} else {
+				beside++
+			}
+			if math.Abs(got.Relax[j]-want) > 1e-6*(1+math.Abs(want)) && got.Relax[j] != want {
+				t.Errorf("trial %d: limit %d has to give %v: want %v", trial, k, got.Relax[j], want)
+			}
+		}
+	}
+	if named < 15 || alone < 5 || beside < 5 {
+		t.Errorf("%d conflicts with the ball, %d limits that cannot help alone, %d that can: want more", named, alone,
+			beside)
+	}
+}
+
+// nearest returns the least distance of the mixtures that keep limits from a point, +Inf if there are none.
+func nearest(t *testing.T, vertices [][]float64, rows []cmdp.Constraint, center []float64) float64 {
+	t.Helper()
+	return withinTangents(t, vertices, rows, center, make([]float64, len(center)), 1, 0)
+}
+
+// leastInBall returns the least form·v of the mixtures v that keep limits and lie in a ball, +Inf if there are none.
+func leastInBall(t *testing.T, vertices [][]float64, rows []cmdp.Constraint, form, center []float64,
+	radius float64) float64 {
+	t.Helper()
+	return withinTangents(t, vertices, rows, center, form, 0, radius)
+}
+
+// withinTangents minimises form·v + share·s over the mixtures v that keep limits, |v − center| being at most s, or at
+// most a radius where s has no share: by the tangents of the ball at one answer after the other.
+func withinTangents(t *testing.T, vertices [][]float64, rows []cmdp.Constraint, center, form []float64, share,
+	radius float64) float64 {
+	t.Helper()
+	n := len(vertices)
+	p := &lp.Problem{Minimize: make([]float64, n+1), Rows: []lp.Constraint{lp.Equal(make([]float64, n+1), 1)}}
+	p.Minimize[n] = share
+	limit := func(normal []float64, offset, s float64) {
+		row := lp.AtMost(make([]float64, n+1), offset)
+		for j, v := range vertices {
+			row.Coef[j] = product(normal, v)
+		}
+		row.Coef[n] = s
+		p.Rows = append(p.Rows, row)
+	}
+	for j, v := range vertices {
+		p.Minimize[j], p.Rows[0].Coef[j] = product(form, v), 1
+	}
+	for _, r := range rows {
+		limit(r.Normal, r.Offset, 0)
+	}
+	for range 200 {
+		sol, err := lp.Solve(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sol.Status == lp.Infeasible {
+			return math.Inf(1)
+		}
+		away := make([]float64, len(center))
+		for j, v := range vertices {
+			floats.AddScaled(away, sol.X[j], v)
+		}
+		floats.Sub(away, center)
+		far := floats.Norm(away, 2)
+		if far <= radius+share*sol.X[n]+1e-9 {
+			return sol.Objective
+		}
+		floats.Scale(1/far, away)
+		limit(away, radius+product(away, center), -share)
+	}
+	t.Fatal("tangents do not end")
+	return 0
+}
+
 func pick(rows []cmdp.Constraint, set int) (out []cmdp.Constraint) {
 	for k, r := range rows {
 		if set>>k&1 == 1 {
