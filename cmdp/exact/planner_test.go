@@ -327,7 +327,7 @@ func TestConflictByBruteForce(t *testing.T) {
 			} else {
 				endless++
 			}
-			if math.Abs(got.Relax[j]-want) > 1e-7*(1+math.Abs(want)) && got.Relax[j] != want {
+			if !(math.Abs(got.Relax[j]-want) <= 1e-7*(1+math.Abs(want))) && got.Relax[j] != want {
 				t.Errorf("trial %d: limit %d has to give %v: want %v", trial, k, got.Relax[j], want)
 			}
 		}
@@ -393,7 +393,7 @@ func TestConflictWithASet(t *testing.T) {
 			size++
 			named++
 			want := nearest(t, vertices, rows, center) - radius
-			if math.Abs(got.RelaxSet-want) > 1e-6 && got.RelaxSet != want {
+			if !(math.Abs(got.RelaxSet-want) <= 1e-6) && got.RelaxSet != want {
 				t.Errorf("trial %d: the ball has to give %g: want %g", trial, got.RelaxSet, want)
 			}
 		}
@@ -408,7 +408,7 @@ func TestConflictWithASet(t *testing.T) {
 			} else {
 				beside++
 			}
-			if math.Abs(got.Relax[j]-want) > 1e-6*(1+math.Abs(want)) && got.Relax[j] != want {
+			if !(math.Abs(got.Relax[j]-want) <= 1e-6*(1+math.Abs(want))) && got.Relax[j] != want {
 				t.Errorf("trial %d: limit %d has to give %v: want %v", trial, k, got.Relax[j], want)
 			}
 		}
