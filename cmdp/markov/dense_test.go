@@ -17,6 +17,16 @@ import (
 // out that are hardly ever taken.
 func drawModel(rng *rand.Rand, states int) *cmdp.Kernel {
 	k := cmdptest.DrawKernel(rng, states)
+	switch rng.IntN(4) {
+	case 0:
+		k = joined(rng, k)
+	case 1: // steps are short, so that sweeps go block by block where there are many states
+		for s := range int32(states) {
+			for e := k.Offset[k.First[s]]; e < k.Offset[k.First[s+1]]; e++ {
+				k.Next[e] = min(int32(states-1), max(0, s+(k.Next[e]-s)%4))
+			}
+		}
+	}
 	for c := range len(k.Offset) - 1 {
 		row := k.Prob[k.Offset[c]:k.Offset[c+1]]
 		sum, rare := 0.0, rng.IntN(10) == 0
@@ -35,6 +45,23 @@ func drawModel(rng *rand.Rand, states int) *cmdp.Kernel {
 		k.Returns = append(k.Returns, float64(rng.IntN(9)-4)/2)
 	}
 	return k
+}
+
+// joined returns a model in which many choices lead where some others do besides, so that rows are long.
+func joined(rng *rand.Rand, k *cmdp.Kernel) *cmdp.Kernel {
+	out := &cmdp.Kernel{First: k.First, Offset: []int{0}}
+	for c := range k.Choices() {
+		by := []int{c}
+		for rng.IntN(4) > 0 {
+			by = append(by, rng.IntN(k.Choices()))
+		}
+		for _, c := range by {
+			next, prob := k.Row(c)
+			out.Next, out.Prob = append(out.Next, next...), append(out.Prob, prob...)
+		}
+		out.Offset = append(out.Offset, len(out.Next))
+	}
+	return out
 }
 
 // transition returns the matrix of a rule, with rows of zeros where the process rests, and what the rule

@@ -272,7 +272,7 @@ func TestLoops(t *testing.T) {
 		for i, c := range q.Choice {
 			index[c] = int32(i)
 			if z.Reward[i] = math.Abs(z.Reward[i]); c != Stay && rng.IntN(2) == 0 {
-				z.Reward[i], z.Weight[i] = 0, 1
+				z.Reward[i], z.Weight[i] = float64(rng.IntN(3)-1)*1e-14, 1 // which is what rounding leaves of 1
 			}
 		}
 		endless, err := z.Solve(t.Context())
@@ -312,7 +312,7 @@ func TestLoops(t *testing.T) {
 				for e, to := range next {
 					leaves = leaves || prob[e] > 0 && to != n
 				}
-				if leaves || z.Reward[i] > 0 {
+				if leaves || z.Reward[i] > 1e-13 {
 					continue
 				}
 				if alone++; !found[q.Choice[i]] {
@@ -324,4 +324,383 @@ func TestLoops(t *testing.T) {
 	if alone < 30 || several < 30 {
 		t.Errorf("%d choices that stay and %d longer loops: the test says little", alone, several)
 	}
+}
+
+// policyOf returns the matrix of the policy of a program between the states that are looked at, and its rewards.
+func policyOf(z *LeastTotal, looked []bool) (p *mat.Dense, reward []float64) {
+	n := int(z.Quotient.Rest)
+	p, reward = mat.NewDense(n, n, nil), make([]float64, n)
+	for s, i := range z.Policy {
+		if i < 0 || !looked[s] {
+			continue
+		}
+		reward[s] = z.Reward[i]
+		next, prob := z.Quotient.Row(i)
+		for j, to := range next {
+			if looked[to] {
+				p.Set(s, int(to), p.At(s, int(to))+prob[j])
+			}
+		}
+	}
+	return p, reward
+}
+
+// rests reports of each state of a program whether its policy, or any if open, may come to rest or to a state that is
+// not looked at.
+func rests(z *LeastTotal, looked []bool, open bool) []bool {
+	out := make([]bool, z.Quotient.Rest)
+	for range out {
+		for s := range out {
+			for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
+				if !open && z.Policy[s] != i {
+					continue
+				}
+				next, prob := z.Quotient.Row(i)
+				out[s] = out[s] || len(next) == 0
+				for j, to := range next {
+					out[s] = out[s] || prob[j] > 0 && (!looked[to] || out[to])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// looksAt returns the states that a program looks at, of its Rest too.
+func looksAt(z *LeastTotal) []bool {
+	looked := make([]bool, z.Quotient.Rest+1)
+	for i := range z.Quotient.Component[1:] {
+		for s := z.Quotient.Component[i]; s < z.end(i); s++ {
+			looked[s] = true
+		}
+	}
+	return looked
+}
+
+// checkProof solves a program and checks its answer by what proves it, however many policies there are: values are at
+// most their backups, and the policy comes to rest and returns what they say, but for what choices are made cheaper by.
+// Where totals have no bound, the policy gains in the states returned, which it does not leave, or no policy leaves
+// them.
+func checkProof(t *testing.T, z *LeastTotal) (finite bool) {
+	t.Helper()
+	endless, err := z.Solve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := looksAt(z)
+	if endless != nil {
+		checkEndless(t, z, endless, looked)
+		return false
+	}
+	for s := range z.Quotient.Rest {
+		if !looked[s] && z.Values[s] != 0 {
+			t.Fatalf("state %d, which is not looked at, has the value %g", s, z.Values[s])
+		}
+	}
+	if z.gamma == 1 && slices.Contains(rests(z, looked, false), false) {
+		t.Fatalf("the policy %v does not come to rest", z.Policy)
+	}
+	for i := range z.cancelling { // what is not made cheaper is told
+		c := z.Quotient.Choice[i]
+		if !slices.ContainsFunc(z.Loops, func(l Loop) bool { return slices.Contains(l.Choices, c) }) {
+			t.Fatalf("choice %d cancels out in a loop, but not in %v", c, z.Loops)
+		}
+	}
+	p, reward := policyOf(z, looked)
+	a := minus(p, z.gamma, nil)
+	if mat.Cond(a, 1) > 1e9 {
+		return true
+	}
+	weight := make([]float64, len(reward))
+	for s, i := range z.Policy {
+		weight[s] = z.Weight[i]
+	}
+	sizes := append(denseSolve(t, a, weight), 0) // of what values are the sums of, and of Rest
+	checkBackups(t, z, looked, sizes)
+	if z.near != nil { // it may go where it does not look, or to rest instead
+		return true
+	}
+	size := 1 + floats.Norm(sizes, math.Inf(1))
+	for s := range reward { // by as much choices are made cheaper
+		reward[s] -= 5*z.Allowance() + 4*z.roundingShare()*size
+	}
+	most := 1e-9 * size
+	if z.gamma < 1 {
+		most = (2*z.Tolerance + 1e-12/(1-z.gamma)) * size
+	}
+	for s, x := range denseSolve(t, a, reward) {
+		if looked[s] && z.Values[s] < x-most {
+			t.Fatalf("γ = %g, error %g: the value of state %d is %.15g: want what the policy returns, %.15g", z.gamma,
+				z.Tolerance, s, z.Values[s], x)
+		}
+	}
+	return true
+}
+
+// checkBackups wants no value to be above a backup, but for the rounding of sums of such sizes.
+func checkBackups(t *testing.T, z *LeastTotal, looked []bool, sizes []float64) {
+	t.Helper()
+	v, rounding, least := z.Values, 1e-14, 0.0
+	if z.Cancels() { // what is in a loop is not made cheaper
+		rounding = 1e-12
+	}
+	if len(z.iterative) > 0 || z.gamma < 1 { // and what is iterated has a residual of the largest values
+		least = 1e-12 * floats.Norm(sizes, math.Inf(1))
+	}
+	for s := range z.Quotient.Rest {
+		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1] && looked[s]; i++ {
+			backup, size := z.Reward[i]-(1-z.gamma)*v[s], z.Weight[i]+math.Abs(v[s])+sizes[s]
+			next, prob := z.Quotient.Row(i)
+			if len(next) == 0 {
+				backup = z.Reward[i] - v[s]
+			}
+			for j, to := range next {
+				backup += z.gamma * prob[j] * (v[to] - v[s])
+				size = max(size, math.Abs(v[to])+sizes[to])
+			}
+			if backup < -max(rounding*size, least)-z.Shortfall {
+				t.Fatalf("γ = %g, error %g: the value %.15g of state %d is above the backup of choice %d by %g", z.gamma,
+					z.Tolerance, v[s], s, i, -backup)
+			}
+		}
+	}
+}
+
+// checkEndless is checkProof where totals have no bound.
+func checkEndless(t *testing.T, z *LeastTotal, endless []int32, looked []bool) {
+	t.Helper()
+	if open := rests(z, looked, true); !slices.ContainsFunc(endless, func(s int32) bool {
+		return z.Policy[s] >= 0 || open[s]
+	}) {
+		return
+	}
+	p, reward := policyOf(z, looked)
+	class, sum, size := make([]int, len(endless)), 0.0, 0.0
+	for j, s := range endless {
+		class[j] = int(s)
+	}
+	for i, share := range denseShares(t, p, class) {
+		stays := 0.0
+		for _, to := range class {
+			stays += p.At(class[i], to)
+		}
+		if math.Abs(stays-1) > 1e-12 {
+			t.Fatalf("the policy leaves the states %v", endless)
+		}
+		sum += share * reward[class[i]]
+		size += share * z.Weight[z.Policy[class[i]]]
+	}
+	least := -0x1p-50 * size
+	if slices.ContainsFunc(z.Quotient.Kernel.Prob, func(x float64) bool { return x > 0 && x < 1e-3 }) {
+		least = -least // a loop that is hardly ever left magnifies what is rounding
+	}
+	if !(sum < least) {
+		t.Fatalf("going on in %v returns %g a step, a sum of %g: want a gain", endless, sum, size)
+	}
+}
+
+// drawPairs draws a walk in which the states of each pair lead to one another, surely, or to a pair nearby or to rest:
+// policies may go round in several places.
+func drawPairs(rng *rand.Rand, pairs int) *cmdp.Kernel {
+	k := cmdp.NewKernel()
+	last, near := int32(2*pairs), rng.IntN(2) == 0
+	for s := range last {
+		k.Append([]int32{s ^ 1}, []float64{1}, []float64{1})
+		for range 1 + rng.IntN(2) {
+			ahead, back := min(last, s+1+rng.Int32N(3)), max(0, s-rng.Int32N(4))
+			if near { // to rest, as often as not
+				ahead, back = last, (s+2)%last
+			}
+			k.Append([]int32{ahead, back}, []float64{0.75, 0.25}, []float64{1})
+		}
+		k.EndState()
+	}
+	k.EndState()
+	return &k
+}
+
+// drawRewards draws rewards of all sizes, most of them prices, which are sums of numbers that cancel now and then. Or
+// what is sure costs and returns as much as often, and what is not costs more.
+func drawRewards(rng *rand.Rand, z *LeastTotal) {
+	prizes, even := []int{1, 1, 1, 20, 3}[rng.IntN(5)], rng.IntN(3) == 0
+	for i, c := range z.Quotient.Choice {
+		r := float64(rng.IntN(9)+1) / 2
+		if rng.IntN(3) == 0 {
+			r *= math.Pow(10, -5*rng.Float64())
+		}
+		next, _ := z.Quotient.Row(int32(i))
+		if even {
+			r = []float64{5, 1, 1, 1, 1.5}[rng.IntN(5)]
+			if len(next) > 1 {
+				r = 5
+			}
+		}
+		z.Weight[i] = r
+		switch {
+		case c == Stay:
+			r, z.Weight[i] = 0, 0
+		case prizes > 1 && r < 5 && rng.IntN(prizes) == 0:
+			r = -r
+		case prizes > 1 && !even && rng.IntN(4) == 0:
+			r *= float64(rng.IntN(3)-1) * 0x1p-54
+		}
+		z.Reward[i] = r
+	}
+	z.LowerBound = math.Inf(-1)
+	if floats.Min(append(z.Reward, 0)) >= 0 {
+		z.LowerBound = 0
+	}
+	tolerances := []float64{0, 1e-8, 1e-3, 0.1}
+	if z.gamma < 1 {
+		tolerances = tolerances[:3]
+	}
+	z.Reset(tolerances[rng.IntN(len(tolerances))])
+}
+
+// TestProvedTotals asks programs of two models for several rewards each, in turn, in the memory of one chain. Each
+// takes over what another one has left, and a twin goes on where its program does.
+func TestProvedTotals(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		if large {
+			t.Cleanup(threshold.Lower())
+		}
+		rng, chain := rand.New(rand.NewPCG(27, 12)), new(Chain)
+		finite, unbounded := 0, 0
+		for trial := range 500 {
+			var programs []*LeastTotal
+			states := 1 + rng.IntN(24)
+			for len(programs) < 2 {
+				gamma := []float64{1, 1, 1, 0.9, 0.999}[rng.IntN(5)]
+				k := drawModel(rng, states)
+				if rng.IntN(4) == 0 {
+					k = drawPairs(rng, 1+rng.IntN(12))
+				}
+				z := leastTotalOf(k.Plain(1), gamma, 1, 1+trial%2)
+				z.chain = chain
+				if states++; z.Quotient.Rest > 0 {
+					programs = append(programs, z)
+				}
+			}
+			if rng.IntN(2) == 0 {
+				programs = append(programs, programs[0].Twin(new(Chain)))
+			}
+			for range 6 {
+				z := programs[rng.IntN(len(programs))]
+				drawRewards(rng, z)
+				if checkProof(t, z) {
+					finite++
+				} else {
+					unbounded++
+				}
+			}
+		}
+		if finite < 200 || unbounded < 50 {
+			t.Errorf("%d finite totals and %d without a bound: want many of both", finite, unbounded)
+		}
+	}
+}
+
+// without is the program of a model without the choices of some states, which are at rest then.
+func without(z *LeastTotal, rest func(s int32) bool) *LeastTotal {
+	k, in := z.Quotient.Kernel, z.Quotient.Number
+	out, reward := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}, make(map[int32]float64)
+	for i, c := range z.Quotient.Choice {
+		reward[c] = z.Reward[i]
+	}
+	for s := range int32(len(in)) {
+		for c := k.First[s]; c < k.First[s+1] && !rest(s); c++ {
+			next, prob := k.Row(int(c))
+			out.Next, out.Prob = append(out.Next, next...), append(out.Prob, prob...)
+			out.Offset, out.Returns = append(out.Offset, len(out.Next)), append(out.Returns, reward[c])
+		}
+		out.First = append(out.First, int32(len(out.Offset)-1))
+	}
+	return leastTotalOf(out, 1, 1, 1)
+}
+
+// TestLookNear: programs that look at the first states of some components alone find what is left where the others are
+// at rest, name the states that they look at, and have a policy that comes to rest in all of them.
+func TestLookNear(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	rng, parts := rand.New(rand.NewPCG(27, 13)), 0
+	for range 300 {
+		k := drawModel(rng, 2+rng.IntN(14))
+		for c := range k.Returns { // nothing is merged
+			k.Returns[c] = 1
+		}
+		z := leastTotalOf(k, 1, 1, 1)
+		whole := looksAt(z)
+		if z.Quotient.Rest == 0 || slices.Contains(rests(z, whole, false), false) {
+			continue
+		}
+		for range 4 {
+			drawRewards(rng, z)
+			for i, r := range z.Reward {
+				z.Reward[i] = max(math.Abs(r), 1e-6) // so that going round costs
+			}
+			z.LowerBound = 0
+			few, want := drawFew(rng, z, whole)
+			parts += len(few)
+			z.LookNear(few)
+			checkLooked(t, z, want)
+			if !checkProof(t, z) {
+				t.Fatal("no choice has a prize: want totals")
+			}
+			if z.Tolerance == 0 {
+				other := without(z, func(s int32) bool { return !want[z.Quotient.Number[s]] })
+				checkProof(t, other)
+				for s, n := range z.Quotient.Number {
+					if x := other.Values[other.Quotient.Number[s]]; !near(z.Values[n], x, 1e-6) {
+						t.Fatalf("value %g of state %d: want %g", z.Values[n], s, x)
+					}
+				}
+			}
+			if slices.Contains(rests(z, whole, false), false) {
+				t.Fatalf("the policy %v does not come to rest", z.Policy)
+			}
+			shorter := make(map[int32]int32)
+			for lo, n := range few {
+				shorter[lo] = rng.Int32N(n + 1)
+			}
+			z.RestBeyond(shorter)
+			if slices.Contains(rests(z, whole, false), false) {
+				t.Fatalf("beyond the first %v the policy %v does not come to rest", shorter, z.Policy)
+			}
+		}
+	}
+	if parts < 100 {
+		t.Errorf("%d components are looked at in part: want many", parts)
+	}
+}
+
+// checkLooked wants the states that are looked at to be named in order.
+func checkLooked(t *testing.T, z *LeastTotal, want []bool) {
+	t.Helper()
+	got, end := make([]bool, len(want)), int32(0)
+	for _, at := range z.Looked() {
+		if at[0] < end || at[1] < at[0] {
+			t.Fatalf("states %v: want them in order", z.Looked())
+		}
+		for end = at[0]; end < at[1]; end++ {
+			got[end] = true
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("looks at %v of the components that begin at %v: want %t", z.Looked(), z.Quotient.Component, want)
+	}
+}
+
+// drawFew draws of how many states of some components a program is to look at, and returns which these are.
+func drawFew(rng *rand.Rand, z *LeastTotal, whole []bool) (few map[int32]int32, looked []bool) {
+	looked = slices.Clone(whole)
+	for i, hi := range z.Quotient.Component[1:] {
+		if lo := z.Quotient.Component[i]; rng.IntN(3) > 0 && hi > lo+1 {
+			if few == nil {
+				few = make(map[int32]int32)
+			}
+			few[lo] = 1 + rng.Int32N(hi-lo-1)
+			clear(looked[lo+few[lo] : hi])
+		}
+	}
+	return few, looked
 }

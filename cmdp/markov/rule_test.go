@@ -20,13 +20,13 @@ func TestRule(t *testing.T) {
 	const states = 20
 	for trial := range 60 {
 		rng := rand.New(rand.NewPCG(23, uint64(trial)))
-		actions := []int{2, 5, 300}[trial%3]
+		actions := []int{2, 3, 256, 257}[trial%4]
 		k := cmdptest.DrawKernel(rng, states)
 		for s := range states + 1 {
 			k.First[s] = int32(s * actions)
 		}
 		st := &Rule{Actions: NewPackedActions(states, actions)}
-		if trial%2 == 0 {
+		if trial%3 == 0 {
 			st.Actions = NewActions(states, actions)
 		}
 		want := make([][]float64, states)
@@ -39,7 +39,7 @@ func TestRule(t *testing.T) {
 			size := []float64{1, 1, 1e15}[rng.IntN(3)]
 			for range rng.IntN(4) {
 				x := size * float64(1+rng.IntN(3))
-				mass[rng.IntN(actions)] += x
+				mass[[]int{rng.IntN(actions), actions - 1}[rng.IntN(2)]] += x
 				total += x
 			}
 			exact := slices.Clone(mass)
@@ -48,7 +48,8 @@ func TestRule(t *testing.T) {
 					mass[a] = 0x1p-52 * min(total, 1) * rng.Float64()
 				}
 			}
-			if a := rng.IntN(actions); total > 0 && exact[a] == 0 { // what is taken once is drawn, be it among many
+			// What is taken once is drawn, be it among many.
+			if a := rng.IntN(actions); total > 0 && exact[a] == 0 && rng.IntN(2) == 0 {
 				mass[a], exact[a] = 1, 1
 				total++
 			}
