@@ -43,7 +43,7 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 	}
 	z := NewLeastMean(k, components, new(Chain))
 	for n, sign := range []float64{-1, 1, 1, -1} { // what is found for one is a guess for the next
-		z.Aim = 0
+		z.Aim, z.Workers = 0, 1+n%2
 		switch n {
 		case 1: // roughly
 			z.Aim = 0.5
@@ -196,13 +196,32 @@ func TestClassBeginsWhereItIsMost(t *testing.T) {
 	}
 }
 
+// drawSnake draws a path through all states in any order, on which each leads to the next one or back, or, so that no
+// step is sure, nowhere.
+func drawSnake(rng *rand.Rand, states int) *cmdp.Kernel {
+	order, at, k := rng.Perm(states), make([]int, states), cmdp.NewKernel()
+	for i, s := range order {
+		at[s] = i
+	}
+	for s := range states {
+		for _, to := range []int{max(0, at[s]-1), min(states-1, at[s]+1)} {
+			k.Append([]int32{int32(order[to]), int32(s)}, []float64{0.5, 0.5}, []float64{float64(rng.IntN(5))})
+		}
+		k.EndState()
+	}
+	return k.Plain(1)
+}
+
 // TestLeadTo wants the choices of an end component to lead to targets from everywhere and to stay, and those to be kept
 // by which a state leads there before.
 func TestLeadTo(t *testing.T) {
-	rng := rand.New(rand.NewPCG(27, 11))
+	rng := rand.New(rand.NewPCG(27, 12))
 	changed, kept := 0, 0
 	for trial := range 2000 {
 		k := drawModel(rng, 2+rng.IntN(8))
+		if trial%50 == 0 {
+			k = drawSnake(rng, 30)
+		}
 		ends := endsOf(&Graph{Kernel: k})
 		if ends.Len() == 0 {
 			continue
@@ -221,18 +240,19 @@ func TestLeadTo(t *testing.T) {
 		for len(targets) == 0 || rng.IntN(3) == 0 {
 			targets = append(targets, states[rng.IntN(len(states))])
 		}
-		leads := func(s int32) bool {
+		leading := func() (leads []bool) {
 			r := (&Graph{Kernel: k}).reach(func(s, c int32) bool { j, ok := at[s]; return ok && choices[j] == c })
-			return slices.ContainsFunc(targets, func(to int32) bool { return r[s][to] })
+			for _, s := range states {
+				leads = append(leads, slices.ContainsFunc(targets, func(to int32) bool { return r[s][to] }))
+			}
+			return leads
 		}
-		before, led := slices.Clone(choices), make([]bool, len(states))
-		for j, s := range states {
-			led[j] = leads(s)
-		}
+		before, led := slices.Clone(choices), leading()
 		p.LeadTo(targets, states, choices)
+		leads := leading()
 		for j, s := range states {
 			c := choices[j]
-			if c < k.First[s] || c >= k.First[s+1] || !ends.Inside[c] || !leads(s) || led[j] && c != before[j] {
+			if c < k.First[s] || c >= k.First[s+1] || !ends.Inside[c] || !leads[j] || led[j] && c != before[j] {
 				t.Fatalf("choices %v, before %v, of states %v: want all to lead to %v, and state %d: %t", choices, before,
 					states, targets, s, led[j])
 			}

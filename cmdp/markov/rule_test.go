@@ -62,6 +62,14 @@ func TestRule(t *testing.T) {
 			if rng.IntN(4) == 0 { // the rule goes on as it is, whatever becomes of its copy
 				before := st
 				st = st.Clone()
+				if !st.Actions.Equal(&before.Actions) {
+					t.Fatal("a copy has other actions")
+				}
+				other := (st.Actions.At(s) + 1) % actions
+				before.Actions.Set(s, other)
+				if st.Actions.Equal(&before.Actions) || before.Actions.At(s) != other {
+					t.Fatalf("actions where state %d has another one are said to be the same", s)
+				}
 				before.Assign(rng.IntN(states), []float64{0, 1}, 1)
 				before.Mix(int32(s), []float64{0.5, 0.5})
 				for _, probs := range before.Mixed {

@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/internal/threshold"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -70,7 +71,7 @@ func checkVisits(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, gamma float64) (c
 		if mat.Cond(a, 1) > 1e9 {
 			continue
 		}
-		arrivals, size := make([]float64, n), []float64{1, 1, 1e-5, 10}[rng.IntN(4)]
+		arrivals, size := make([]float64, n), []float64{1, 1, 0.1, 10}[rng.IntN(4)]
 		arrivals[rng.IntN(n)] += 0.75 * size
 		arrivals[rng.IntN(n)] += []float64{0.25, -0.7}[rng.IntN(2)] * size
 		want := denseSolve(t, a.T(), arrivals)
@@ -104,11 +105,25 @@ func checkVisits(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, gamma float64) (c
 				classes++
 			}
 		}
+		checkVisited(t, v, got, rng.Float64())
 		checkReturnsToGo(t, rng, k, v, st, gamma)
 		checkWithin(t, rng, k, v, st, gamma)
 		checkChain(t, rng, k, st, gamma)
 	}
 	return classes
+}
+
+// checkVisited wants the first states of a component that was swept to have all of its visits but a share, and no fewer
+// of them.
+func checkVisited(t *testing.T, v *Visits, found *Occupancy, share float64) {
+	t.Helper()
+	for lo, n := range v.Visited(share) {
+		x := found.Counts[lo:][:len(v.initialGuess[lo])]
+		if all, after := floats.Sum(x), floats.Sum(x[n:]); slices.Equal(x, v.initialGuess[lo]) && slices.Min(x) >= 0 &&
+			(after > share*all*(1+1e-12) || n > 0 && after+x[n-1] < share*all*(1-1e-12)) {
+			t.Fatalf("the first %d states of visits %v: want all but %g", n, x, share)
+		}
+	}
 }
 
 // checkMissing wants no more than a share of what comes to a component to be on its way there.
