@@ -13,7 +13,7 @@ import (
 func TestBatches(t *testing.T) {
 	for _, pooled := range []bool{false, true} {
 		for _, logged := range []int{0, 5} {
-			m := randomModel(t, 5, 4, 3, 2, pooled)
+			m := randomModel(t, 5, 40, 3, 2, pooled) // some states are met after the last step alone
 			task := Task{Cost: linear(t, m.Shape(), 1, -1)}
 			l, err := NewLearner(m.Shape(), nil, task, Settings{Planner: "mvp", Pooled: pooled,
 				Bonus: BonusScale{Mode: Theory, Factor: 0.001}, Confidence: Confidence{200, 0.05}})

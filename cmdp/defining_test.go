@@ -3,6 +3,7 @@ package cmdp
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -476,5 +477,40 @@ func TestReturnLogarithm(t *testing.T) {
 	}
 	if got, want := l.counts.learned.LogTerm, math.Log(8*2*100/0.025); !near(got, want) { // two coordinates, 100 events
 		t.Errorf("logarithm %v: want %v", got, want)
+	}
+}
+
+// TestFailureIsShared: the bonus of every planner is that of the probability of failure which is left for it: half of it
+// where returns have to be learned.
+func TestFailureIsShared(t *testing.T) {
+	m := randomModel(t, 3, 3, 2, 2, true)
+	sh := m.Shape()
+	task := Task{Target: atMost(t, sh, 0, 0.5)}
+	for _, returns := range []*Returns{nil, m.KnownReturns()} {
+		conf := Confidence{100, 0.05}
+		if returns == nil {
+			conf.Failure = 0.025
+		}
+		for _, planner := range Planners.Names() {
+			for _, pooled := range []bool{false, true} {
+				for _, scale := range []BonusScale{{}, {Mode: Practice}, {Factor: 3}} {
+					want, err := newMonotonicBonus(sh, pooled, scale, conf)
+					if planner != "mvp" {
+						want, err = NewBonus(sh, planner == "bernstein", pooled, scale, conf)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					l, err := NewLearner(sh, returns, task, Settings{Planner: planner, Pooled: pooled, Bonus: scale,
+						Confidence: Confidence{100, 0.05}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := l.planner.(*OptimisticVI).bonus; !reflect.DeepEqual(got, want) || l.counts.Pooled() != pooled {
+						t.Errorf("%s, pooled %v, returns known %v: %v: want %v", planner, pooled, returns != nil, got, want)
+					}
+				}
+			}
+		}
 	}
 }

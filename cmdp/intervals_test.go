@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -50,6 +51,39 @@ func TestIntervalsAreKept(t *testing.T) {
 					t.Errorf("model %d, step %d, choice %d: %v to %v: want %v", seed, h+1, c, lower, upper, given[at])
 				}
 				at++
+			}
+		}
+	}
+}
+
+// TestWidenByDefinition widens probabilities, and what is wide already: every bound moves by the width, as far as 0 and 1,
+// but for successors that are sure.
+func TestWidenByDefinition(t *testing.T) {
+	rng := generator(10)
+	for seed := range uint64(30) {
+		m := randomModel(t, seed, 3, 2, 1, seed%2 == 0)
+		var iv *Intervals
+		total := 0.0
+		for range 1 + rng.IntN(2) {
+			width := 0.3 * rng.Float64()
+			var err error
+			if iv, err = Widen(m, iv, width); err != nil {
+				t.Fatal(err)
+			}
+			total += width
+		}
+		for h := range m.Kernels() {
+			for c := range m.Kernel(h).Choices() {
+				_, prob := m.Rows(h).Row(c)
+				lower, upper := iv.Row(h, c)
+				if (lower == nil) != (len(prob) == 1) {
+					t.Errorf("model %d, choice %d of %d successors: %v to %v", seed, c, len(prob), lower, upper)
+				}
+				for i := range lower {
+					if math.Abs(lower[i]-max(0, prob[i]-total)) > 1e-12 || math.Abs(upper[i]-min(1, prob[i]+total)) > 1e-12 {
+						t.Errorf("model %d: %g wider by %g is %g to %g", seed, prob[i], total, lower[i], upper[i])
+					}
+				}
 			}
 		}
 	}

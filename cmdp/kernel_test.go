@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -199,6 +200,58 @@ func TestKernelsOfSteps(t *testing.T) {
 	}
 }
 
+// TestModelsTellOfAllSteps: whether returns are random, how many rows there are, and between what returns lie, is told of
+// all steps and outcomes. A mean that is not that of its outcomes is refused, whatever return it is of.
+func TestModelsTellOfAllSteps(t *testing.T) {
+	const states, d, steps = 4, 2, 3
+	rng := rand.New(rand.NewPCG(9, 11))
+	for trial := range 60 {
+		spec := ModelSpec{Horizon: steps, Dim: d, Start: []StartState{{0, 1}}}
+		random, transitions := false, 0
+		var lower, upper [steps][]float64
+		for h := range steps {
+			rows := drawRows(rng, 3*states, states, 3, d)
+			if rng.IntN(2) == 0 {
+				drawOutcomes(rng, rows, d)
+			}
+			lower[h], upper[h] = slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
+			for _, r := range rows {
+				transitions += len(r.next)
+				random = random || r.outcomes != nil && !allSame(r.outcomes, d)
+				values := r.returns
+				if r.outcomes != nil {
+					values = r.outcomes
+				}
+				for j, x := range values {
+					lower[h][j%d], upper[h][j%d] = min(lower[h][j%d], x), max(upper[h][j%d], x)
+				}
+			}
+			spec.Kernels = append(spec.Kernels, appended(rows))
+		}
+		m, err := NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.RandomReturns() != random || m.Choices() != 3*states*steps || m.Transitions() != transitions {
+			t.Errorf("trial %d: random %v, %d choices, %d transitions: want %v, %d, %d", trial, m.RandomReturns(),
+				m.Choices(), m.Transitions(), random, 3*states*steps, transitions)
+		}
+		for h := range steps {
+			if low, up := m.Shape().StepReturns(h); !slices.Equal(low, lower[h]) || !slices.Equal(up, upper[h]) {
+				t.Errorf("trial %d, step %d: from %v to %v: want %v to %v", trial, h+1, low, up, lower[h], upper[h])
+			}
+			k := *m.Kernel(h).Plain(d)
+			k.Returns = slices.Clone(k.Returns)
+			k.Returns[rng.IntN(len(k.Returns))] += 0.5
+			spec.Kernels[h] = k
+			if _, err := NewModel(spec); (err != nil) != (k.Outcomes != nil) {
+				t.Errorf("trial %d, step %d: a mean that is not that of outcomes: %v", trial, h+1, err)
+			}
+			spec.Kernels[h] = *m.Kernel(h)
+		}
+	}
+}
+
 // TestBuilderSharesRows adds rows in order and in disorder, single transitions too, of every step and of single ones.
 func TestBuilderSharesRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -278,6 +331,30 @@ func TestModelRefusesWrongShares(t *testing.T) {
 		_, err := NewModel(ModelSpec{Discount: 0.5, Dim: 1, Start: []StartState{{0, 1}}, Kernels: []Kernel{k}})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got error %v: want %q", err, test.want)
+		}
+	}
+}
+
+// TestSizes: a model takes the memory of its rows, and of an action for each state and step; it fits where there is so
+// much, and an error tells the sizes where there is not.
+func TestSizes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 12))
+	for range 100 {
+		s := Size{States: 1 + rng.IntN(50), Horizon: rng.IntN(4), Kernels: 1, Dim: 1 + rng.IntN(3),
+			Choices: float64(rng.IntN(100)), Transitions: float64(rng.IntN(1000)), Random: rng.IntN(2) == 0}
+		k := Kernel{First: make([]int32, s.States), Offset: make([]int, int(s.Choices)),
+			Next: make([]int32, int(s.Transitions)), Prob: make([]float64, int(s.Transitions)),
+			Returns: make([]float64, int(s.Choices)*s.Dim)}
+		if s.Random {
+			k.Outcomes = make([]float64, int(s.Transitions)*s.Dim)
+		}
+		policy := s.States * max(1, s.Horizon) // a byte each
+		if got, want := s.Bytes(), float64(k.Bytes()+policy); got != want {
+			t.Errorf("%+v takes %g bytes: want %g", s, got, want)
+		}
+		need := int(s.Bytes())
+		if s.Fits(0) != nil || s.Fits(need) != nil || !errors.As(s.Fits(need-1), new(*MemoryError)) {
+			t.Errorf("%+v fits into %d bytes: %v, and into less: %v", s, need, s.Fits(need), s.Fits(need-1))
 		}
 	}
 }

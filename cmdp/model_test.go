@@ -310,6 +310,18 @@ func TestReturnToGoPromiseIsChecked(t *testing.T) {
 				if (err == nil) != kept || err != nil && !strings.Contains(err.Error(), "promised") {
 					t.Errorf("model %d, return %d, side %d: a broken promise gave %v", seed, i, side, err)
 				}
+				open := func(factor float64) error { // nothing is promised of the other side
+					return promised(func(iv *Interval) {
+						if iv.Lower[i] *= factor; side == 1 {
+							iv.Lower[i], iv.Upper[i] = math.Inf(-1), factor*promise.Upper[i]
+						} else {
+							iv.Upper[i] = math.Inf(1)
+						}
+					})
+				}
+				if open(1) != nil || (open(0.99) == nil) != kept {
+					t.Errorf("model %d, return %d, side %d alone: kept %v, broken %v", seed, i, side, open(1), open(0.99))
+				}
 			}
 		}
 	}

@@ -74,6 +74,41 @@ func TestBonusScales(t *testing.T) {
 	}
 }
 
+// TestTextsOfSettings: penalties and scales are written as they were read, and without what they were read from as a
+// text that says the same.
+func TestTextsOfSettings(t *testing.T) {
+	for text, want := range map[string]Penalty{"auto": {Rule: PenaltyDoubling}, "model": {Rule: PenaltyModel},
+		"slater:0.25": {Rule: PenaltySlater, Radius: 0.25}, "slater:1e-1": {Rule: PenaltySlater, Radius: 0.1},
+		"3": {Rule: PenaltyGiven, Rho: 3}, "1e2": {Rule: PenaltyGiven, Rho: 100}} {
+		var p, again Penalty
+		err := p.UnmarshalText([]byte(text))
+		written, _ := p.MarshalText()
+		if p.text = ""; err != nil || string(written) != text || p != want {
+			t.Errorf("%s is read as %+v and written as %s: %v", text, p, written, err)
+		}
+		err = again.UnmarshalText([]byte(p.String()))
+		if again.text = ""; err != nil || again != want {
+			t.Errorf("%+v is written as %s, which is %+v: %v", want, p, again, err)
+		}
+		var scale, same BonusScale
+		if text != "auto" && want.Rule != PenaltyGiven {
+			continue
+		}
+		text = strings.Replace(text, "auto", "practice", 1)
+		err = scale.UnmarshalText([]byte(text))
+		written, _ = scale.MarshalText()
+		if scale.text = ""; err != nil || string(written) != text ||
+			same.UnmarshalText([]byte(scale.String())) != nil || same.Mode != scale.Mode || same.Factor != scale.Factor {
+			t.Errorf("the scale %s is written as %s, and read as %+v: %v", text, written, same, err)
+		}
+	}
+	for _, text := range []string{"", "x", "0", "-1", "NaN", "Inf", "slater:", "slater:0", "slater:-1", "slater:Inf"} {
+		if err := new(Penalty).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "rho "+text) {
+			t.Errorf("the penalty %q: %v", text, err)
+		}
+	}
+}
+
 // TestLearnedReturnsLearn: with returns unknown and random, the optimum is still
 // reached.
 func TestLearnedReturnsLearn(t *testing.T) {

@@ -1,12 +1,83 @@
 package cmdp
 
 import (
+	"errors"
+	"math"
 	"testing"
 
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
+
+// TestWithin: of points of the box those within the limits that lie in the set are the target, and the violation of
+// limits alone is the distance from them, also where the box lies outside of them. Whole knows nothing of the box.
+func TestWithin(t *testing.T) {
+	rng := generator(13)
+	outside, empty := 0, 0
+	for trial := range 200 {
+		interval := func() (low, up float64) {
+			low = 4*rng.Float64() - 2
+			return low, low + rng.Float64()
+		}
+		var box, limits [2][]float64
+		normal, offset := []float64{rng.NormFloat64(), rng.NormFloat64()}, rng.NormFloat64()
+		inside, most := true, 0.0 // some point of the box keeps the limits; −normal·x of the best of these
+		for range 2 {
+			low, up := interval()
+			box[0], box[1] = append(box[0], low-0.5), append(box[1], up+0.5)
+			least, greatest := interval()
+			switch rng.IntN(3) {
+			case 0:
+				least = math.Inf(-1)
+			case 1:
+				greatest = math.Inf(1)
+			}
+			limits[0], limits[1] = append(limits[0], least), append(limits[1], greatest)
+		}
+		for i, n := range normal {
+			low, up := max(box[0][i], limits[0][i]), min(box[1][i], limits[1][i])
+			inside = inside && low <= up
+			most += min(n*low, n*up)
+		}
+		task := Task{Box: try(geometry.NewBox(box[0], box[1]))(t)}
+		within := try(geometry.NewBox(limits[0], limits[1]))(t)
+		var set geometry.Set
+		if inside && trial%2 == 0 {
+			set = try(geometry.NewHalfspace(normal, offset))(t)
+		}
+		err := task.Within(within, set)
+		if none := set != nil && most > offset; none != (err != nil) || none && !errors.Is(err, geometry.ErrEmpty) {
+			t.Fatalf("trial %d: empty %v, but %v", trial, none, err)
+		}
+		if err != nil {
+			empty++
+			continue
+		}
+		if !inside {
+			outside++
+		}
+		for range 20 {
+			x, near := make([]float64, 2), make([]float64, 2)
+			for i := range x {
+				x[i] = box[0][i] + rng.Float64()*(box[1][i]-box[0][i])
+				near[i] = min(max(x[i], limits[0][i]), limits[1][i])
+			}
+			violation, off := task.Violation(x), floats.Distance(x, near, 2)
+			whole := make([]float64, 2)
+			if task.Whole.Project(whole, x); set == nil && math.Abs(floats.Distance(x, whole, 2)-off) > 1e-9 {
+				t.Errorf("trial %d: %v is %g from the limits: want %g", trial, x, floats.Distance(x, whole, 2), off)
+			}
+			if set == nil && math.Abs(violation-off) > 1e-9 || set != nil && (violation < 1e-9) != (off == 0 &&
+				floats.Dot(normal, x) <= offset) {
+				t.Errorf("trial %d: %v violates %v by %g, and is %g from the limits", trial, x, limits, violation, off)
+			}
+		}
+	}
+	if outside < 10 || empty < 10 {
+		t.Errorf("%d boxes outside of limits, %d empty targets", outside, empty)
+	}
+}
 
 // TestLinearConstraints: the half-spaces of a target are the target, as far as the box goes, and come after those with
 // names, of which none is said twice.
