@@ -480,8 +480,8 @@ func TestReturnLogarithm(t *testing.T) {
 	}
 }
 
-// TestFailureIsShared: the bonus of every planner is that of the probability of failure which is left for it: half of it
-// where returns have to be learned.
+// TestFailureIsShared: the bonus of every planner is that of the probability of failure which is left for it: half of
+// it where returns have to be learned.
 func TestFailureIsShared(t *testing.T) {
 	m := randomModel(t, 3, 3, 2, 2, true)
 	sh := m.Shape()
@@ -506,7 +506,8 @@ func TestFailureIsShared(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got := l.planner.(*OptimisticVI).bonus; !reflect.DeepEqual(got, want) || l.counts.Pooled() != pooled {
+					got := l.planner.(*OptimisticVI).bonus
+					if !reflect.DeepEqual(got, want) || l.counts.Pooled() != pooled {
 						t.Errorf("%s, pooled %v, returns known %v: %v: want %v", planner, pooled, returns != nil, got, want)
 					}
 				}

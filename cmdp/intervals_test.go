@@ -56,8 +56,8 @@ func TestIntervalsAreKept(t *testing.T) {
 	}
 }
 
-// TestWidenByDefinition widens probabilities, and what is wide already: every bound moves by the width, as far as 0 and 1,
-// but for successors that are sure.
+// TestWidenByDefinition widens probabilities, and what is wide already: every bound moves by the width, as far as 0 and
+// 1, but for successors that are sure.
 func TestWidenByDefinition(t *testing.T) {
 	rng := generator(10)
 	for seed := range uint64(30) {
@@ -80,7 +80,8 @@ func TestWidenByDefinition(t *testing.T) {
 					t.Errorf("model %d, choice %d of %d successors: %v to %v", seed, c, len(prob), lower, upper)
 				}
 				for i := range lower {
-					if math.Abs(lower[i]-max(0, prob[i]-total)) > 1e-12 || math.Abs(upper[i]-min(1, prob[i]+total)) > 1e-12 {
+					least, most := max(0, prob[i]-total), min(1, prob[i]+total)
+					if math.Abs(lower[i]-least) > 1e-12 || math.Abs(upper[i]-most) > 1e-12 {
 						t.Errorf("model %d: %g wider by %g is %g to %g", seed, prob[i], total, lower[i], upper[i])
 					}
 				}

@@ -200,8 +200,8 @@ func TestKernelsOfSteps(t *testing.T) {
 	}
 }
 
-// TestModelsTellOfAllSteps: whether returns are random, how many rows there are, and between what returns lie, is told of
-// all steps and outcomes. A mean that is not that of its outcomes is refused, whatever return it is of.
+// TestModelsTellOfAllSteps: whether returns are random, how many rows there are, and between what returns lie, is told
+// of all steps and outcomes. A mean that is not that of its outcomes is refused, whatever return it is of.
 func TestModelsTellOfAllSteps(t *testing.T) {
 	const states, d, steps = 4, 2, 3
 	rng := rand.New(rand.NewPCG(9, 11))

@@ -97,8 +97,11 @@ func TestTextsOfSettings(t *testing.T) {
 		text = strings.Replace(text, "auto", "practice", 1)
 		err = scale.UnmarshalText([]byte(text))
 		written, _ = scale.MarshalText()
-		if scale.text = ""; err != nil || string(written) != text ||
-			same.UnmarshalText([]byte(scale.String())) != nil || same.Mode != scale.Mode || same.Factor != scale.Factor {
+		scale.text = ""
+		if err == nil {
+			err = same.UnmarshalText([]byte(scale.String()))
+		}
+		if same.text = ""; err != nil || string(written) != text || same != scale {
 			t.Errorf("the scale %s is written as %s, and read as %+v: %v", text, written, same, err)
 		}
 	}

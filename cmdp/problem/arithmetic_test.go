@@ -206,10 +206,11 @@ func TestDrawnConstants(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if got := p.Model.Rows(0).Returns(0)[0]; p.Model.Horizon() != int(horizon) || *p.Constraints[0].AtMost != bound ||
-			got != returns || !slices.Equal(p.Constants(), constants) {
+		got, limit := p.Model.Rows(0).Returns(0)[0], *p.Constraints[0].AtMost
+		if p.Model.Horizon() != int(horizon) || limit != bound || got != returns ||
+			!slices.Equal(p.Constants(), constants) {
 			t.Fatalf("horizon %d, bound %g, returns %g, constants %v: want %g, %g, %g, %v\n%s%v", p.Model.Horizon(),
-				*p.Constraints[0].AtMost, got, p.Constants(), horizon, bound, returns, constants, text, set)
+				limit, got, p.Constants(), horizon, bound, returns, constants, text, set)
 		}
 	}
 	if counts[true] < 50 || counts[false] < 50 {
