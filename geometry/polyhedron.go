@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -97,7 +98,11 @@ func (p *Polyhedron) measure(what string) error {
 				return fmt.Errorf("geometry: %s: %w", what, err)
 			}
 			bound := math.Inf(-1)
-			if err := solver.Solve(&answer); err != nil {
+			err := solver.Solve(&answer)
+			if errors.Is(err, lp.ErrNumerical) && !math.IsInf(p.lower[i], 0) && !math.IsInf(p.upper[i], 0) {
+				break // numbers lie too far apart: not the smallest box
+			}
+			if err != nil {
 				return fmt.Errorf("geometry: %s: bound of coordinate %d: %w", what, i, err)
 			}
 			if answer.Status == lp.Optimal {
@@ -149,17 +154,16 @@ func (p *Polyhedron) findInterior() error {
 	return nil
 }
 
-// interval returns what the rows allow of a coordinate, and whether none of them ties it to another one.
+// interval returns what the rows of a coordinate alone allow of it, and whether none ties it to another one.
 func (r Rows) interval(i int) (lower, upper float64, alone bool) {
-	lower, upper = math.Inf(-1), math.Inf(1)
+	lower, upper, alone = math.Inf(-1), math.Inf(1), true
 	for k, a := range r.A {
 		if a[i] == 0 {
 			continue
 		}
-		for j, x := range a {
-			if j != i && x != 0 {
-				return lower, upper, false
-			}
+		if !isZero(a[:i]) || !isZero(a[i+1:]) {
+			alone = false
+			continue
 		}
 		bound := r.B[k] / a[i]
 		if a[i] > 0 || k < r.Equalities {
@@ -169,7 +173,7 @@ func (r Rows) interval(i int) (lower, upper float64, alone bool) {
 			lower = math.Max(lower, bound)
 		}
 	}
-	return lower, math.Max(lower, upper), true
+	return lower, math.Max(lower, upper), alone
 }
 
 // program states the rows as a linear program in free variables; there may be more

@@ -301,13 +301,19 @@ func (p *loaded) endless() float64 {
 	return p.Model.Discount()
 }
 
+// discounted names a discount with as many digits as tell it from 1, which stands for totals.
+func discounted(gamma float64) string {
+	shown, _ := report.Apart(gamma, 1)
+	return "discount " + shown
+}
+
 // time says over which time returns are summed.
 func (p *loaded) time() string {
 	switch gamma := p.endless(); {
 	case gamma == 1:
 		return "long-run mean of a step"
 	case gamma > 0:
-		return "discount " + report.Short(gamma)
+		return discounted(gamma)
 	case p.Shape() != nil:
 		return fmt.Sprintf("horizon %d", p.steps())
 	}
@@ -335,7 +341,7 @@ func timeOf(m *cmdp.Model, returns []string, mean func(i int) bool) string {
 	case m.Discount() == 1:
 		return "total return until absorption"
 	default:
-		return "discount " + report.Short(m.Discount())
+		return discounted(m.Discount())
 	}
 }
 

@@ -377,13 +377,12 @@ func (f *front) objectiveRange(k int) (least, most float64) {
 // magnitudes of the objectives over all policies found. Points alone do not tell it: a limit of 0 that binds leaves
 // nothing but rounding of an objective, and so does an objective that every policy found has 0 of.
 func (f *front) estimateRounding() {
-	const least = 64 * roundoff
-	cancelled, most := 1e-12, 1e-9
+	least, cancelled, most := 64*roundoff, 1e-12, 1e-9
 	if m := f.planner.m; m != nil { // long episodes add up the rounding of their steps
 		cancelled = math.Max(cancelled, least*float64(m.Horizon()))
 	}
 	if f.nearOneDiscount { // see columnGeneration.tolerance
-		most = 1e-6
+		least, most = 1e-12, 1e-6
 	}
 	size, step := make([]float64, len(f.opts.Over)), make([]float64, len(f.opts.Over))
 	for k, c := range f.opts.Over {
