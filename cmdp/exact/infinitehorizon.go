@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 
@@ -456,8 +457,8 @@ func (p *infiniteHorizon) loopGains(loops []markov.Loop) [][]float64 {
 func (p *infiniteHorizon) scalarize(z *markov.LeastTotal, dir []float64) {
 	d := len(dir)
 	z.Reset(p.tolerance)
-	for _, at := range z.Looked() {
-		for i := z.Quotient.First[at[0]]; i < z.Quotient.First[at[1]]; i++ {
+	set := func(i, end int32) {
+		for ; i < end; i++ {
 			c := z.Quotient.Choice[i]
 			if c == markov.Stay {
 				continue
@@ -471,14 +472,24 @@ func (p *infiniteHorizon) scalarize(z *markov.LeastTotal, dir []float64) {
 			z.Reward[i], z.Weight[i] = sum, size
 		}
 	}
+	for _, at := range z.Looked() {
+		first, end := z.Quotient.First[at[0]], z.Quotient.First[at[1]]
+		parallel.ForStates(p.workers, int(end-first), int(end-first), func(lo, hi int) float64 {
+			set(first+int32(lo), first+int32(hi))
+			return 0
+		})
+	}
 }
 
 // liftValues returns the values of the states of the model, in the memory of dst if that suffices.
 func (p *infiniteHorizon) liftValues(dst []float64, z *markov.LeastTotal) []float64 {
 	dst = slices.Grow(dst[:0], p.m.States())[:p.m.States()]
-	for s, n := range z.Quotient.Number {
-		dst[s] = z.Values[n]
-	}
+	parallel.ForStates(p.workers, len(dst), len(dst), func(lo, hi int) float64 {
+		for s := lo; s < hi; s++ {
+			dst[s] = z.Values[z.Quotient.Number[s]]
+		}
+		return 0
+	})
 	return dst
 }
 

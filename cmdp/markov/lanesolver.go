@@ -20,24 +20,6 @@ func (z *SimultaneousTotals) newSolver() *laneSolver {
 	return w
 }
 
-// A laneStage has the components [first, end), one after the other or, where they are shared, by all workers.
-type laneStage struct {
-	first, end int32
-	shared     bool
-}
-
-// part returns the components that are solved in one of several parts.
-func (at laneStage) part(i, parts int) (first, end int32) {
-	n := int(at.end - at.first)
-	switch {
-	case at.shared:
-		return at.first + int32(n*i/parts), at.first + int32(n*(i+1)/parts)
-	case i == 0:
-		return at.first, at.end
-	}
-	return at.end, at.end
-}
-
 // shareLevels makes workers share components that do not lead to each other, so many states at a time at most: runs of
 // the quotient or, where these are short, its levels, in whose order the components stand then. It does nothing where
 // levels are short too.
@@ -63,30 +45,6 @@ func (z *SimultaneousTotals) shareLevels(workers, most int) {
 			z.head[n] = head[s]
 		}
 	}
-}
-
-// stages returns each wide level, cut where it has more states than most, and what is between two of these.
-func (z *levels) stages(most int) (stages []laneStage) {
-	for l, end := range z.first[1:] {
-		i := z.first[l]
-		if !z.wide(l) {
-			if last := len(stages) - 1; last >= 0 && !stages[last].shared {
-				stages[last].end = end
-			} else {
-				stages = append(stages, laneStage{first: i, end: end})
-			}
-			continue
-		}
-		for i < end {
-			at := laneStage{first: i, shared: true}
-			for i++; i < end && int(z.begin[i]-z.begin[at.first]) < most; {
-				i++
-			}
-			at.end = i
-			stages = append(stages, at)
-		}
-	}
-	return stages
 }
 
 // solve solves the components [first, end) and tells of them, a block at a time. It reports false where it gives up.

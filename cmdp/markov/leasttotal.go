@@ -5,7 +5,9 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -45,6 +47,8 @@ type LeastTotal struct {
 	Shortfall float64   // by how much some backup falls short of a value, with a discount
 	Fell      bool      // some value fell in the last of Sweeps, so that values may be above their backups
 
+	stages         []stage         // see solveLevels, nil before they are known
+	order          []int32         // of the components in these, nil for the order that they have
 	near           map[int32]int32 // see LookNear
 	looked         [][2]int32      // the ranges of states that are looked at
 	resting        []int32         // a policy that comes to rest, of which LookNear leaves some
@@ -90,9 +94,12 @@ func NewLeastTotal(q *Quotient, gamma float64, workers int, chain *Chain) *Least
 	z.iterative = make(map[int]bool)
 	z.slow = make(map[int]bool)
 	z.looked = [][2]int32{{0, q.Rest}}
-	for i := range len(q.Component) - 1 {
-		z.properPolicy(q.Component[i], q.Component[i+1], nil)
-	}
+	parallel.ForStates(workers, len(q.Component)-1, len(q.To), func(first, end int) float64 {
+		for i := first; i < end; i++ {
+			z.properPolicy(q.Component[i], q.Component[i+1], nil)
+		}
+		return 0
+	})
 	return z
 }
 
@@ -306,7 +313,11 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1], nil)
 		z.improper = -1
 	}
-	for i := range len(z.Quotient.Component) - 1 {
+	shared, err := z.solveLevels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(z.Quotient.Component)-1 && !shared; i++ {
 		lo, hi := z.Quotient.Component[i], z.end(i)
 		if i%1024 == 0 {
 			if ctx.Err() != nil {
@@ -337,6 +348,59 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 		z.Mend()
 	}
 	return nil, nil
+}
+
+// solveLevels solves states that workers share, where no component has several states and no choice stays in its state
+// for ever. It reports false where that is not so, or some state has no finite value.
+func (z *LeastTotal) solveLevels(ctx context.Context) (bool, error) {
+	if z.workers <= 1 || len(z.Quotient.Component) <= int(z.Quotient.Rest) {
+		return false, nil
+	}
+	if z.stages == nil {
+		z.findStages()
+	}
+	if len(z.stages) == 0 {
+		return false, nil
+	}
+	var failed atomic.Bool
+	err := relay(z.workers, z.stages, func(first, end int32) {
+		z.Progress.At(findingValues, float64(first)/float64(z.Quotient.Rest), int(z.Quotient.Rest))
+		for i := first; i < end && !failed.Load(); i++ {
+			s := i
+			if z.order != nil {
+				s = z.order[i]
+			}
+			if !z.solveState(s) {
+				failed.Store(true)
+			}
+		}
+	}).Run(ctx)
+	return !failed.Load(), err
+}
+
+// findStages sets the stages of solveLevels, none where it does not apply or levels are short.
+func (z *LeastTotal) findStages() {
+	q := z.Quotient
+	z.stages = make([]stage, 0)
+	for s := range q.Rest {
+		for i := q.First[s]; i < q.First[s+1]; i++ {
+			to, prob := q.Row(i)
+			leaves := len(to) == 0 || z.gamma < 1
+			for j, n := range to {
+				leaves = leaves || n != s && prob[j] > 0
+			}
+			if !leaves {
+				return
+			}
+		}
+	}
+	levels := q.runs()
+	if !levels.mostlyWide() {
+		levels = q.levels()
+	}
+	if levels.mostlyWide() {
+		z.stages, z.order = levels.stages(int(q.Rest)), levels.order
+	}
 }
 
 // SolveComponent is Solve for component i, of several states, where those before it have been solved.

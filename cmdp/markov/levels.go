@@ -1,8 +1,7 @@
 package markov
 
 import (
-	"slices"
-
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -31,42 +30,53 @@ func (q *Quotient) runs() *levels {
 	return &levels{begin: q.Component, first: append(first, int32(len(q.Component)-1))}
 }
 
-// levels returns as few levels as there can be. The level of a component is how many transitions between components
-// lead to it at most, and the highest is the first. What a component leads to then stands close before it where models
-// count forwards.
+// levels returns as few levels as there can be of each block of some thousand states one after the other: the level of a
+// component is how many transitions between components of the block lead on from it at most. Within a block, rows stay in
+// a cache.
 func (q *Quotient) levels() *levels {
-	parts := len(q.Component) - 1
-	depth, level := make([]int32, q.Rest), make([]int32, parts) // of each state, and of each component
-	highest := int32(0)
-	for i := parts - 1; i >= 0; i-- {
-		lo, hi := q.Component[i], q.Component[i+1]
-		level[i] = slices.Max(depth[lo:hi])
-		highest = max(highest, level[i])
-		for j := q.First[lo]; j < q.First[hi]; j++ {
-			to, _ := q.Row(j)
-			for _, n := range to {
-				if n < lo {
-					depth[n] = max(depth[n], level[i]+1)
-				}
+	parts := int32(len(q.Component) - 1)
+	z := &levels{order: make([]int32, 0, parts), begin: make([]int32, 1, parts+1), first: []int32{0}}
+	level := make([]int32, q.Rest) // of each state
+	var at [][]int32               // the components of each level
+	for i := int32(0); i < parts; {
+		start := q.Component[i]
+		for ; i < parts && q.Component[i] < start+int32(threshold.Sorted); i++ {
+			l := q.levelAfter(i, start, level)
+			if int(l) == len(at) {
+				at = append(at, nil)
+			}
+			at[l] = append(at[l], i)
+		}
+		for l, of := range at {
+			for _, c := range of {
+				z.order = append(z.order, c)
+				z.begin = append(z.begin, z.begin[len(z.begin)-1]+q.Component[c+1]-q.Component[c])
+			}
+			if len(of) > 0 {
+				z.first = append(z.first, int32(len(z.order)))
+			}
+			at[l] = of[:0]
+		}
+	}
+	return z
+}
+
+// levelAfter sets the level of the states of component i, one more than those of the states from start on that it leads
+// to, and returns it.
+func (q *Quotient) levelAfter(i, start int32, level []int32) (l int32) {
+	lo, hi := q.Component[i], q.Component[i+1]
+	for j := q.First[lo]; j < q.First[hi]; j++ {
+		to, _ := q.Row(j)
+		for _, n := range to {
+			if n >= start && n < lo {
+				l = max(l, level[n]+1)
 			}
 		}
 	}
-	z := &levels{order: make([]int32, parts), begin: make([]int32, 1, parts+1), first: make([]int32, highest+2)}
-	for _, l := range level {
-		z.first[highest-l+1]++
+	for s := lo; s < hi; s++ {
+		level[s] = l
 	}
-	for l := range highest + 1 {
-		z.first[l+1] += z.first[l]
-	}
-	next := slices.Clone(z.first)
-	for i, l := range level {
-		z.order[next[highest-l]] = int32(i)
-		next[highest-l]++
-	}
-	for at, i := range z.order {
-		z.begin = append(z.begin, z.begin[at]+q.Component[i+1]-q.Component[i])
-	}
-	return z
+	return l
 }
 
 // wide reports whether it is worth while to share level l.
@@ -84,6 +94,60 @@ func (z *levels) mostlyWide() bool {
 		}
 	}
 	return 2*states >= z.begin[len(z.begin)-1]
+}
+
+// A stage has the components [first, end) in the order of levels, for one worker or, where they are shared, for all.
+type stage struct {
+	first, end int32
+	shared     bool
+}
+
+// part returns the components that are solved in one of several parts.
+func (at stage) part(i, parts int) (first, end int32) {
+	n := int(at.end - at.first)
+	switch {
+	case at.shared:
+		return at.first + int32(n*i/parts), at.first + int32(n*(i+1)/parts)
+	case i == 0:
+		return at.first, at.end
+	}
+	return at.end, at.end
+}
+
+// relay returns the work of solving components in stages, by solve in the order of levels.
+func relay(workers int, stages []stage, solve func(first, end int32)) *parallel.Relay {
+	const each = 3 // parts of a worker, which may be held up
+	r := &parallel.Relay{Workers: workers, Stages: len(stages), Parts: each*(workers-1) + 1}
+	r.Do = func(i, part int) {
+		if first, end := stages[i].part(part, r.Parts); first < end {
+			solve(first, end)
+		}
+	}
+	return r
+}
+
+// stages returns each wide level, cut where it has more states than most, and what is between two of these.
+func (z *levels) stages(most int) (stages []stage) {
+	for l, end := range z.first[1:] {
+		i := z.first[l]
+		if !z.wide(l) {
+			if last := len(stages) - 1; last >= 0 && !stages[last].shared {
+				stages[last].end = end
+			} else {
+				stages = append(stages, stage{first: i, end: end})
+			}
+			continue
+		}
+		for i < end {
+			at := stage{first: i, shared: true}
+			for i++; i < end && int(z.begin[i]-z.begin[at.first]) < most; {
+				i++
+			}
+			at.end = i
+			stages = append(stages, at)
+		}
+	}
+	return stages
 }
 
 // inOrder returns a quotient in which nothing is merged with its components in the order of its levels, and of each

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -43,7 +42,7 @@ type SimultaneousTotals struct {
 	rounding float64 // what is taken from one, twice as much at least
 
 	workers int
-	stages  []laneStage
+	stages  []stage
 	solvers chan *laneSolver // those that no worker has
 }
 
@@ -64,7 +63,7 @@ func (z *LeastTotal) Simultaneous(dim int) *SimultaneousTotals {
 		proper: slices.Clone(z.Policy), error: float64(dim+z.longest+4) * unit, workers: 1}
 	out.rounding = max(z.roundingShare(), 2*out.error)
 	block := threshold.Block
-	out.stages = []laneStage{{end: int32(len(q.Component) - 1)}}
+	out.stages = []stage{{end: int32(len(q.Component) - 1)}}
 	if z.workers > 1 && q.Origin != nil {
 		out.shareLevels(z.workers, 2*block)
 		block *= 2
@@ -157,20 +156,16 @@ func (q *Quotient) heads() (head []uint8, ok bool) {
 // Solve finds values, policies and returns for the directions. It reports false where it gives up.
 func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 	var gaveUp atomic.Bool
-	const each = 3 // parts of a worker, which may be held up
-	r := parallel.Relay{Workers: z.workers, Stages: len(z.stages), Parts: each*(z.workers-1) + 1}
-	r.Do = func(i, part int) {
+	r := relay(z.workers, z.stages, func(first, end int32) {
 		if gaveUp.Load() {
 			return
 		}
-		if first, end := z.stages[i].part(part, r.Parts); first < end {
-			w := <-z.solvers
-			if !w.solve(ctx, first, end) {
-				gaveUp.Store(true)
-			}
-			z.solvers <- w
+		w := <-z.solvers
+		if !w.solve(ctx, first, end) {
+			gaveUp.Store(true)
 		}
-	}
+		z.solvers <- w
+	})
 	err := r.Run(ctx)
 	z.Above = [NumLanes]bool{}
 	for range z.workers {

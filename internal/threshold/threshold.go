@@ -19,6 +19,7 @@ var (
 	Chunk   = 4096    // most states that a worker takes at a time, or whose terms are added up before sums are
 	Block   = 1024    // least states of a block of occupancies, and of one that is priced in several directions
 	Level   = 128     // least states of a level of components that workers share
+	Sorted  = 1 << 12 // least states of a block in which components are sorted by levels
 	Part    = 256     // least states by which a sweep in place is ahead of another one
 	Written = 1 << 25 // successors of all steps up to which a model of a set is written down to be planned for
 	// states from which the extremes of totals are not sought for a box where limits and signs give one
@@ -35,8 +36,8 @@ var (
 // Tests that use it must not run in parallel with others.
 func Lower() (restore func()) {
 	all := []*int{&Eliminated, &Band, &Heads, &Swept, &Window, &Held, &Stretch, &Blocks, &Shared, &Chunk, &Block,
-		&Level, &Part, &Written, &Ranged, &Apart, &Simultaneous}
-	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 1, 2, 1, 2, 1, 0, 1, 1, 1}
+		&Level, &Sorted, &Part, &Written, &Ranged, &Apart, &Simultaneous}
+	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 1, 2, 1, 2, 16, 1, 0, 1, 1, 1}
 	before := make([]int, len(all))
 	for i, x := range all {
 		before[i] = *x

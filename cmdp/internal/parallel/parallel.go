@@ -146,9 +146,9 @@ type Division struct{ N, Size, Parts int }
 // Divide returns parts for so many workers, one part if work, the number of
 // transitions, is small.
 func Divide(workers, n, work int) Division {
-	size := n
+	size := max(1, n)
 	if workers > 1 && work >= threshold.Shared {
-		size = min(threshold.Chunk, (n+4*workers-1)/(4*workers))
+		size = max(1, min(threshold.Chunk, (n+4*workers-1)/(4*workers)))
 	}
 	return Division{n, size, (n + size - 1) / size}
 }
