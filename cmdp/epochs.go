@@ -28,7 +28,22 @@ type Epochs struct {
 	// Dim is the number of coordinates of these returns.
 	Dim int
 
-	reached []uint64 // a bit for each pair: it comes up
+	reached bits // of each pair: it comes up
+	offered bits // of each epoch and choice of Base; nil if all are
+}
+
+// bits are as many truth values as are needed, eight in a byte.
+type bits []uint64
+
+func newBits(n int) bits { return make(bits, (n+63)/64) }
+
+func (b bits) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }
+
+func (b bits) set(i int, x bool) {
+	b[i/64] &^= 1 << (i % 64)
+	if x {
+		b[i/64] |= 1 << (i % 64)
+	}
 }
 
 // Len returns the number of epochs.
@@ -46,41 +61,32 @@ func (e *Epochs) Split(pair int) (epoch, state int) {
 func (e *Epochs) After(epoch int, letter int32) int { return int(e.Next[epoch*e.Letters+int(letter)]) }
 
 // ComesUp reports whether a pair comes up in the model that was made.
-func (e *Epochs) ComesUp(pair int) bool { return e.reached[pair/64]>>(pair%64)&1 == 1 }
+func (e *Epochs) ComesUp(pair int) bool { return e.reached.has(pair) }
+
+// Offers reports whether a choice of Base is offered in an epoch.
+func (e *Epochs) Offers(epoch int, c int32) bool {
+	return e.offered == nil || e.offered.has(epoch*e.Base.Choices()+int(c))
+}
+
+// Restricted reports whether some choices are not offered.
+func (e *Epochs) Restricted() bool { return e.offered != nil }
 
 // Model returns the epochs as a model of totals, whose rows are generated: those of a pair are made when they are asked
-// for. Pairs that do not come up are states without choices. The kernels of Classes are kept.
+// for. Pairs that do not come up are states without choices, and choices that are not offered have rows without
+// successors. The kernels of Classes are kept.
 func (e *Epochs) Model() (*Model, error) {
-	m := e.Base
-	switch {
-	case m == nil:
-		return nil, errors.New(noModel)
-	case m.horizon > 0 || m.discount < 1 || m.Means() || m.epochs != nil:
-		return nil, errors.New("cmdp: epochs: want a model of totals with stored rows")
-	case len(e.Classes) == 0 || len(e.Letter) != len(e.Classes[0].Next) || len(e.Next) != e.Len()*e.Letters ||
-		len(e.Start) != len(m.start):
-		return nil, errors.New("cmdp: epochs: want a letter for each transition, an epoch after each letter, and one " +
-			"for each start")
+	if err := e.check(); err != nil {
+		return nil, err
 	}
+	m := e.Base
 	out := &Model{discount: 1, dim: e.Dim, states: e.Len() * m.states, rows: make([]*Rows, 1), epochs: e}
 	if n := max(out.states, out.Choices()); n > math.MaxInt32 {
 		return nil, fmt.Errorf("cmdp: epochs: %d pairs, with %d choices: more than can be numbered", out.states,
 			out.Choices())
 	}
-	for epoch, class := range e.Class {
-		for _, next := range e.Next[epoch*e.Letters:][:e.Letters] {
-			if int(next) < epoch || int(next) >= e.Len() || int(class) >= len(e.Classes) {
-				return nil, fmt.Errorf("cmdp: epochs: epoch %d leads to %d: want a later one", epoch, next)
-			}
-		}
-	}
 	for i := range e.Classes {
-		k := &e.Classes[i]
-		if !slices.Equal(k.Offset, e.Classes[0].Offset) || !slices.Equal(k.First, m.Kernel(0).First) {
-			return nil, errors.New("cmdp: epochs: want classes with the rows of the base")
-		}
-		k.endRows(e.Dim)
-		out.random = out.random || k.Outcomes != nil
+		e.Classes[i].endRows(e.Dim)
+		out.random = out.random || e.Classes[i].Outcomes != nil
 	}
 	for i, st := range m.start {
 		out.start = append(out.start, StartState{e.Pair(int(e.Start[i]), st.State), st.Probability})
@@ -89,13 +95,94 @@ func (e *Epochs) Model() (*Model, error) {
 	return out, nil
 }
 
+func (e *Epochs) check() error {
+	m := e.Base
+	switch {
+	case m == nil:
+		return errors.New(noModel)
+	case m.horizon > 0 || m.discount < 1 || m.Means() || m.epochs != nil:
+		return errors.New("cmdp: epochs: want a model of totals with stored rows")
+	case len(e.Classes) == 0 || len(e.Letter) != len(e.Classes[0].Next) || len(e.Next) != e.Len()*e.Letters ||
+		len(e.Start) != len(m.start):
+		return errors.New("cmdp: epochs: want a letter for each transition, an epoch after each letter, and one " +
+			"for each start")
+	}
+	for epoch, class := range e.Class {
+		for _, next := range e.Next[epoch*e.Letters:][:e.Letters] {
+			if int(next) < epoch || int(next) >= e.Len() || int(class) >= len(e.Classes) {
+				return fmt.Errorf("cmdp: epochs: epoch %d leads to %d: want a later one", epoch, next)
+			}
+		}
+	}
+	for i := range e.Classes {
+		k := &e.Classes[i]
+		if !slices.Equal(k.Offset, e.Classes[0].Offset) || !slices.Equal(k.First, m.Kernel(0).First) {
+			return errors.New("cmdp: epochs: want classes with the rows of the base")
+		}
+	}
+	return nil
+}
+
+// Enforce takes away choices after which chance alone may lead to an epoch that is broken. It returns the number of the
+// first start from which no policy can be sure of that, −1 without one; if there is one, all choices are offered. It is
+// to be called before Model, whose errors it has.
+func (e *Epochs) Enforce(broken []bool) (losing int, err error) {
+	if err := e.check(); err != nil {
+		return -1, err
+	}
+	kept := newBits(e.Len() * e.Base.states) // pairs from which no broken epoch needs to come
+	e.offered = newBits(e.Len() * e.Base.Choices())
+	for epoch := e.Len() - 1; epoch >= 0; epoch-- {
+		if broken[epoch] {
+			continue
+		}
+		for s := range e.Base.states {
+			kept.set(e.Pair(epoch, s), true)
+		}
+		for again := true; again; {
+			again = e.drop(epoch, kept)
+		}
+	}
+	for i, st := range e.Base.start {
+		if !kept.has(e.Pair(int(e.Start[i]), st.State)) {
+			e.offered = nil
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+// drop finds the choices of an epoch that lead to pairs that are kept alone, and drops pairs without one. It reports
+// whether any was.
+func (e *Epochs) drop(epoch int, kept bits) (dropped bool) {
+	k := &e.Classes[0]
+	for s := range e.Base.states {
+		pair := e.Pair(epoch, s)
+		some := k.First[s] == k.First[s+1]
+		for c := k.First[s]; c < k.First[s+1]; c++ {
+			surely := kept.has(pair)
+			next, _ := k.Row(int(c))
+			for j, letter := range e.Letter[k.Offset[c]:k.Offset[c+1]] {
+				surely = surely && kept.has(e.Pair(e.After(epoch, letter), int(next[j])))
+			}
+			e.offered.set(epoch*k.Choices()+int(c), surely)
+			some = some || surely
+		}
+		if kept.has(pair) && !some {
+			kept.set(pair, false)
+			dropped = true
+		}
+	}
+	return dropped
+}
+
 // reach finds the pairs that come up.
 func (e *Epochs) reach(start []StartState) {
-	e.reached = make([]uint64, (e.Len()*e.Base.states+63)/64)
+	e.reached = newBits(e.Len() * e.Base.states)
 	met := make([][]int32, e.Len()) // states of each epoch, in the order in which they come up
 	meet := func(pair int) {
 		if !e.ComesUp(pair) {
-			e.reached[pair/64] |= 1 << (pair % 64)
+			e.reached.set(pair, true)
 			epoch, s := e.Split(pair)
 			met[epoch] = append(met[epoch], int32(s))
 		}
@@ -109,9 +196,10 @@ func (e *Epochs) reach(start []StartState) {
 			s := met[epoch][i]
 			for c := k.First[s]; c < k.First[s+1]; c++ {
 				next, _ := k.Row(int(c))
-				letters := e.Letter[k.Offset[c]:k.Offset[c+1]]
-				for j, to := range next {
-					meet(e.Pair(e.After(epoch, letters[j]), int(to)))
+				for j, letter := range e.Letter[k.Offset[c]:k.Offset[c+1]] {
+					if e.Offers(epoch, c) {
+						meet(e.Pair(e.After(epoch, letter), int(next[j])))
+					}
 				}
 			}
 		}
@@ -120,25 +208,38 @@ func (e *Epochs) reach(start []StartState) {
 }
 
 // rows returns the rows of the model.
-func (e *Epochs) rows() *Rows {
-	return &Rows{first: make([]int32, 2), dim: e.Dim, kernel: e.Classes[0], epochs: e,
-		next: make([]int32, len(e.Letter))}
+func (e *Epochs) rows(m *Model) *Rows {
+	r := &Rows{first: make([]int32, 2), dim: e.Dim, epochs: e}
+	if m.random {
+		r.kernel.Outcomes, r.kernel.Random = []float64{}, []int{}
+	}
+	return r
 }
 
 // generateEpoch makes the rows of a pair.
 func (r *Rows) generateEpoch(pair int) {
-	e := r.epochs
+	e, own := r.epochs, &r.kernel
 	epoch, s := e.Split(pair)
 	k := &e.Classes[e.Class[epoch]]
-	r.kernel, r.from = *k, epoch*k.Choices()
-	r.kernel.Next = r.next
-	r.first[0], r.first[1] = int32(r.from)+k.First[s], int32(r.from)+k.First[s+1]
+	own.Offset, own.Next, own.Prob, own.Returns = append(own.Offset[:0], 0), own.Next[:0], own.Prob[:0], own.Returns[:0]
+	own.Outcomes, own.Random = own.Outcomes[:0], own.Random[:0]
+	r.from = epoch*k.Choices() + int(k.First[s])
+	r.first[0], r.first[1] = int32(r.from), int32(r.from)
 	if !e.ComesUp(pair) {
-		r.first[1] = r.first[0]
 		return
 	}
-	begin, end := k.Offset[k.First[s]], k.Offset[k.First[s+1]]
-	for at := begin; at < end; at++ {
-		r.next[at] = int32(e.Pair(e.After(epoch, e.Letter[at]), int(k.Next[at])))
+	for c := k.First[s]; c < k.First[s+1]; c++ {
+		returns, outcomes := k.ReturnsOf(int(c), e.Dim), k.OutcomesOf(int(c), e.Dim)
+		if !e.Offers(epoch, c) {
+			own.Append(nil, nil, returns)
+			continue
+		}
+		next, prob := k.Row(int(c))
+		own.AppendRandom(next, prob, returns, outcomes)
+		for j, letter := range e.Letter[k.Offset[c]:k.Offset[c+1]] {
+			to := &own.Next[len(own.Next)-len(next)+j]
+			*to = int32(e.Pair(e.After(epoch, letter), int(*to)))
+		}
 	}
+	r.first[1] += int32(own.Choices())
 }

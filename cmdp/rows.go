@@ -23,7 +23,6 @@ type Rows struct {
 	// what generates rows; nil if they are stored
 	tally  *tallyRows
 	epochs *Epochs
-	next   []int32 // of epochs, the successors that were generated
 }
 
 // Rows returns the rows of step h, from 0 on. It allocates if they are generated.
@@ -32,7 +31,7 @@ func (m *Model) Rows(h int) *Rows {
 		return m.tally.rows(m, h)
 	}
 	if m.epochs != nil {
-		return m.epochs.rows()
+		return m.epochs.rows(m)
 	}
 	return m.rows[min(h, len(m.rows)-1)]
 }

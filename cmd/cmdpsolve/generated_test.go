@@ -36,6 +36,15 @@ transitions:
   - {state: wreck, action: stay, next: {wreck: 1}}
 `
 
+// keeps adds to surveys a limit that is always kept, and places to wait in when it is reached.
+func keeps() string {
+	out := strings.Replace(surveys, "constraints:\n", "constraints:\n  - {return: fuel, at_most: 13, probability: 1}\n", 1)
+	for _, state := range []string{"base", "field"} {
+		out += "  - {state: " + state + ", action: wait, next: {" + state + ": 1}}\n"
+	}
+	return out
+}
+
 // TestGeneratedPairs asks all that can be asked of problems whose rows are stored and of the same ones with
 // rows that are generated.
 func TestGeneratedPairs(t *testing.T) {
@@ -64,12 +73,12 @@ func TestGeneratedPairs(t *testing.T) {
 		Constraints      []struct{ Slack float64 }
 		Distribution     map[string]struct{ Quantiles map[string]float64 }
 	}
-	for _, name := range []string{"drone", "depot", "delivery", "epochs"} {
+	for _, name := range []string{"drone", "depot", "delivery", "epochs", "kept"} {
 		file, folder := "../../docs/examples/"+name+".yaml", t.TempDir()
 		asked := []string{"--show", "--distribution"}
-		if name == "epochs" {
+		if text := map[string]string{"epochs": surveys, "kept": keeps()}[name]; text != "" {
 			file, asked = filepath.Join(folder, "epochs.yaml"), nil
-			if err := os.WriteFile(file, []byte(surveys), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -119,7 +128,7 @@ func TestGeneratedPairs(t *testing.T) {
 			Points []struct{ Returns map[string]float64 }
 		}
 		over := map[string][2]string{"drone": {"photos", "arrive"}, "depot": {"-cost", "-short"},
-			"delivery": {"delivered", "-battery"}, "epochs": {"early", "back"}}[name]
+			"delivery": {"delivered", "-battery"}, "epochs": {"early", "back"}, "kept": {"early", "back"}}[name]
 		for i, many := range []int{1 << 16, 1} {
 			answer(many, &curves[i], "front", file, "--over", strings.Join(over[:], ","), "--policies",
 				filepath.Join(folder, []string{"a", "b"}[i]))

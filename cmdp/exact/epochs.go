@@ -19,9 +19,10 @@ import (
 type epochTotals struct {
 	m        *cmdp.Model
 	e        *cmdp.Epochs
-	classes  []*epochClass
-	done     [][]int32 // of each epoch, those whose values are not needed any more once it is solved
-	steps    []float64 // of each return, the largest magnitude in a step
+	classes  []*epochClass // nil where no epoch comes up
+	comesUp  []bool        // of each epoch, some pair does
+	done     [][]int32     // of each epoch, those whose values are not needed any more once it is solved
+	steps    []float64     // of each return, the largest magnitude in a step
 	longest  int
 	actions  int // the most of a state
 	chain    markov.Chain
@@ -59,7 +60,8 @@ func EpochsEnd(ctx context.Context, m *cmdp.Model) (bool, error) {
 // newEpochTotals returns errNoEnd if a policy may get returns in an epoch for ever.
 func newEpochTotals(ctx context.Context, m *cmdp.Model) (*epochTotals, error) {
 	e := m.Epochs()
-	p := &epochTotals{m: m, e: e, classes: make([]*epochClass, len(e.Classes)), steps: make([]float64, e.Dim)}
+	p := &epochTotals{m: m, e: e, classes: make([]*epochClass, len(e.Classes)), steps: make([]float64, e.Dim),
+		comesUp: make([]bool, e.Len())}
 	base := &e.Classes[0]
 	p.longest = markov.LongestRow(base)
 	for s := range e.Base.States() {
@@ -73,7 +75,10 @@ func newEpochTotals(ctx context.Context, m *cmdp.Model) (*epochTotals, error) {
 		for l := range int32(e.Letters) {
 			until[e.After(epoch, l)] = int32(epoch)
 		}
-		if i := e.Class[epoch]; p.classes[i] == nil {
+		for s := 0; s < e.Base.States() && !p.comesUp[epoch]; s++ {
+			p.comesUp[epoch] = e.ComesUp(e.Pair(epoch, s))
+		}
+		if i := e.Class[epoch]; p.comesUp[epoch] && p.classes[i] == nil {
 			var err error
 			p.classes[i], err = p.newClass(ctx, epoch)
 			if err != nil {
@@ -91,7 +96,8 @@ func newEpochTotals(ctx context.Context, m *cmdp.Model) (*epochTotals, error) {
 		}
 	}
 	p.pass = epochPass{epochTotals: p, values: make([][]float64, e.Len()), returns: make([][]float64, e.Len()),
-		from: make([][]float64, e.Letters), fromReturns: make([][]float64, e.Letters)}
+		nothing: make([]float64, e.Base.States()*max(1, e.Dim)),
+		from:    make([][]float64, e.Letters), fromReturns: make([][]float64, e.Letters)}
 	return p, nil
 }
 
@@ -206,6 +212,7 @@ type epochPass struct {
 	*epochTotals
 	values, returns [][]float64 // of each epoch that is needed, of its states; those of a state stand side by side
 	spare           [2][][]float64
+	nothing         []float64 // zeros, of an epoch that does not come up
 	dir             []float64
 	perturbation    float64
 	rounding        float64 // more than what rounding takes from a sum of numbers of the size 1
@@ -213,7 +220,9 @@ type epochPass struct {
 	// in the epoch:
 	epoch             int
 	class             *epochClass
-	from, fromReturns [][]float64 // of each letter, those of the epoch that it leads to
+	quotient          *markov.Quotient   // that of the class, with what is offered
+	components        *markov.LeastTotal // of it
+	from, fromReturns [][]float64        // of each letter, those of the epoch that it leads to
 	v, r              []float64
 	chosen            []int32 // of each state of the quotient, its choice there
 	right, solution   []float64
@@ -230,18 +239,20 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 	start, first := make([]cmdp.StartState, len(starts)), make([]float64, len(starts))
 	out.returns, out.certified, proved = make([]float64, d), true, true
 	for p.epoch = p.e.Len() - 1; p.epoch >= 0; p.epoch-- {
-		p.enter()
-		if err := p.solveEpoch(ctx); err != nil {
-			return out, false, err
+		if p.comesUp[p.epoch] {
+			p.enter()
+			if err := p.solveEpoch(ctx); err != nil {
+				return out, false, err
+			}
+			proved = proved && p.belowBackups()
+			p.record(actions)
 		}
-		proved = proved && p.belowBackups()
 		for i, st := range starts {
 			if epoch, s := p.e.Split(st.State); epoch == p.epoch {
 				start[i], first[i] = cmdp.StartState{State: i, Probability: st.Probability}, p.v[s]
 				floats.AddScaled(out.returns, st.Probability, p.r[s*d:][:d])
 			}
 		}
-		p.record(actions)
 		p.leave()
 	}
 	out.value, out.margin = meanOver(start, first)
@@ -251,6 +262,9 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 // scalarize sets the rewards of choices to those of the direction.
 func (p *epochPass) scalarize() {
 	for _, c := range p.classes {
+		if c == nil {
+			continue
+		}
 		for i := range c.reward {
 			c.reward[i], c.size[i] = 0, 0
 			for j, x := range c.kernel.ReturnsOf(i, p.e.Dim) {
@@ -261,9 +275,6 @@ func (p *epochPass) scalarize() {
 		}
 		copy(c.components.Policy, c.proper) // so that a direction finds the same policy again
 		clear(c.components.Values)
-		c.components.Reset(0)
-		c.components.Perturbation = p.perturbation
-		c.components.Progress = p.progress
 	}
 }
 
@@ -285,13 +296,49 @@ func (p *epochPass) enter() {
 	for l := range p.from {
 		after := p.e.After(p.epoch, int32(l))
 		p.from[l], p.fromReturns[l] = p.values[after], p.returns[after]
+		if !p.comesUp[after] {
+			p.from[l], p.fromReturns[l] = p.nothing, p.nothing
+		}
 	}
+	p.quotient, p.components = p.class.quotient, p.class.components
+	if p.e.Restricted() {
+		p.restrict()
+	}
+	p.components.Reset(0)
+	p.components.Perturbation = p.perturbation
+	p.components.Progress = p.progress
 	p.progress.At("finding values of epochs", 1-float64(p.epoch+1)/float64(p.e.Len()), p.e.Len())
+}
+
+// restrict leaves what is offered. States where nothing is do not come up, and a policy may stay for ever in all end
+// components of others.
+func (p *epochPass) restrict() {
+	of := p.quotient
+	q := *of
+	q.First, q.Choice = make([]int32, 1, len(of.First)), make([]int32, 0, len(of.Choice))
+	for n := range of.Rest {
+		choices := of.Choice[of.First[n]:of.First[n+1]]
+		for _, c := range choices {
+			if c == markov.Stay || p.e.Offers(p.epoch, c) {
+				q.Choice = append(q.Choice, c)
+			}
+		}
+		if q.First[n] == int32(len(q.Choice)) {
+			q.Choice = append(q.Choice, choices...)
+		}
+		q.First = append(q.First, int32(len(q.Choice)))
+	}
+	if len(q.Choice) < len(of.Choice) {
+		p.quotient, p.components = &q, markov.NewLeastTotal(&q, 1, 1, &p.chain)
+	}
 }
 
 // leave drops what is needed no more.
 func (p *epochPass) leave() {
 	for _, epoch := range p.done[p.epoch] {
+		if p.values[epoch] == nil {
+			continue
+		}
 		p.spare[0], p.spare[1] = append(p.spare[0], p.values[epoch]), append(p.spare[1], p.returns[epoch])
 		p.values[epoch], p.returns[epoch] = nil, nil
 	}
@@ -302,7 +349,7 @@ func (p *epochPass) record(actions *markov.Actions) {
 	if actions == nil {
 		return
 	}
-	p.class.quotient.Lift(p.chosen, func(s, c int32) {
+	p.quotient.Lift(p.chosen, func(s, c int32) {
 		actions.Set(p.e.Pair(p.epoch, int(s)), int(c-p.class.kernel.First[s]))
 	})
 }
@@ -312,7 +359,7 @@ func (p *epochPass) solveEpoch(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	q := p.class.quotient
+	q := p.quotient
 	p.chosen = p.chosen[:q.Rest]
 	for i := range len(q.Component) - 1 {
 		lo, hi := q.Component[i], q.Component[i+1]
@@ -341,7 +388,7 @@ func (p *epochPass) row(q *markov.Quotient, c int32) (r epochRow) {
 
 // solveState treats a component of one state.
 func (p *epochPass) solveState(n int32) {
-	c, q, best := p.class, p.class.quotient, math.Inf(1)
+	c, q, best := p.class, p.quotient, math.Inf(1)
 	for i := q.First[n]; i < q.First[n+1]; i++ {
 		if q.Choice[i] == markov.Stay { // the first one
 			best, p.chosen[n] = 0, i
@@ -369,7 +416,7 @@ func (p *epochPass) solveState(n int32) {
 			best, p.chosen[n] = x, i
 		}
 	}
-	c.components.Values[n] = best
+	p.components.Values[n] = best
 	out := p.setReturns(n, n, n+1)
 	if out != 1 && out != 0 {
 		floats.Scale(1/out, p.returnsOf(n))
@@ -385,7 +432,7 @@ func (p *epochPass) returnsOf(n int32) []float64 {
 // copyToMembers sets values and returns of what is merged in a state of the quotient.
 func (p *epochPass) copyToMembers(n int32) {
 	for _, s := range p.class.members[n] {
-		p.v[s] = p.class.components.Values[n]
+		p.v[s] = p.components.Values[n]
 		copy(p.r[int(s)*p.e.Dim:][:p.e.Dim], p.returnsOf(n))
 	}
 }
@@ -393,13 +440,13 @@ func (p *epochPass) copyToMembers(n int32) {
 // setReturns sets the returns of state n of the quotient to those of its choice and of what follows outside of the
 // component [lo, hi). It returns how likely that is left.
 func (p *epochPass) setReturns(n, lo, hi int32) (out float64) {
-	c, dst := p.class.quotient.Choice[p.chosen[n]], p.returnsOf(n)
+	c, dst := p.quotient.Choice[p.chosen[n]], p.returnsOf(n)
 	if c == markov.Stay {
 		clear(dst)
 		return 0
 	}
 	copy(dst, p.class.kernel.ReturnsOf(int(c), len(dst)))
-	row := p.row(p.class.quotient, c)
+	row := p.row(p.quotient, c)
 	for j, to := range row.to {
 		if row.number[j] >= lo && row.number[j] < hi {
 			continue
@@ -414,7 +461,7 @@ func (p *epochPass) setReturns(n, lo, hi int32) (out float64) {
 
 // solveComponent treats component i, of the states [lo, hi) of the quotient. What leaves the epoch is a reward there.
 func (p *epochPass) solveComponent(ctx context.Context, i int, lo, hi int32) error {
-	q, z := p.class.quotient, p.class.components
+	q, z := p.quotient, p.components
 	p.setRewards(lo, hi)
 	if _, err := z.SolveComponent(ctx, i); err != nil {
 		return err
@@ -450,7 +497,7 @@ func (p *epochPass) solveComponent(ctx context.Context, i int, lo, hi int32) err
 
 // setRewards sets the rewards of the choices of the component [lo, hi) to what they and what leaves the epoch give.
 func (p *epochPass) setRewards(lo, hi int32) {
-	c, q, z, largest := p.class, p.class.quotient, p.class.components, 0.0
+	c, q, z, largest := p.class, p.quotient, p.components, 0.0
 	for i := q.First[lo]; i < q.First[hi]; i++ {
 		if q.Choice[i] == markov.Stay {
 			continue
@@ -495,18 +542,21 @@ func (p *epochPass) addInside(q *markov.Quotient, n, c int32, share float64, lo,
 	return leak
 }
 
-// belowBackups reports whether all values of the epoch are at most what each choice gives, see lowerValues.shortfall,
-// and at most 0 where a policy may stay.
+// belowBackups reports whether all values of the epoch are at most what each choice that is offered gives, see
+// lowerValues.shortfall, and at most 0 where a policy may stay.
 func (p *epochPass) belowBackups() bool {
 	c := p.class
-	for _, m := range c.quotient.Merged {
-		if c.components.Values[m.State] > 0 {
+	for _, m := range p.quotient.Merged {
+		if p.components.Values[m.State] > 0 {
 			return false
 		}
 	}
 	for _, s := range c.states.Origin {
 		v := p.v[s]
 		for i := c.kernel.First[s]; i < c.kernel.First[s+1]; i++ {
+			if !p.e.Offers(p.epoch, i) {
+				continue
+			}
 			sum, size := c.reward[i], c.size[i]
 			row := p.row(c.states, i)
 			for j, to := range row.to {

@@ -13,7 +13,7 @@ import (
 )
 
 // drawEpochs draws a model of three epochs and some states, in which much returns nothing, and which may go on for ever
-// for nothing.
+// for nothing. Of some the last epoch must not come.
 func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 	t.Helper()
 	states := 3 + rng.IntN(6)
@@ -48,6 +48,11 @@ func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 	for range k.Next {
 		e.Letter = append(e.Letter, int32(rng.IntN(5)/4))
 	}
+	if rng.IntN(3) == 0 {
+		if _, err := e.Enforce([]bool{false, false, true}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	m, err := e.Model()
 	if err != nil {
 		t.Fatal(err)
@@ -59,20 +64,32 @@ func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 // it goes on for ever, and so does that of a price.
 func TestEpochPolicies(t *testing.T) {
 	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 12))
+	limited := 0
 	for i := range 300 {
-		m := drawEpochs(t, rng)
+		m, restricted := drawEpochs(t, rng), false
 		p, err := newEpochTotals(ctx, m)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rule := markov.Rule{Actions: markov.NewActions(m.States(), 3), Mixed: make(map[int32][]float64)}
 		for s, rows := 0, m.Rows(0); s < m.States(); s++ {
-			switch first, end := rows.Choices(s); {
-			case end == first+2 && rng.IntN(3) == 0:
+			first, end := rows.Choices(s)
+			offered := make([]int, 0, 3)
+			for a := range end - first {
+				if next, _ := rows.Row(first + a); len(next) > 0 {
+					offered = append(offered, a)
+				}
+			}
+			switch {
+			case end == first+2 && len(offered) == 2 && rng.IntN(3) == 0:
 				rule.Mixed[int32(s)] = []float64{0.3, 0.7}
 			case first < end:
-				rule.Actions.Set(s, rng.IntN(end-first))
+				rule.Actions.Set(s, offered[rng.IntN(len(offered))])
 			}
+			restricted = restricted || len(offered) < end-first
+		}
+		if restricted {
+			limited++
 		}
 		dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
 		x, err := p.price(ctx, dir, 0)
@@ -97,6 +114,9 @@ func TestEpochPolicies(t *testing.T) {
 				t.Errorf("model %d: %v in epochs, %v by rows, %v by the price", i, got, want.Returns, x.returns)
 			}
 		}
+	}
+	if limited < 20 {
+		t.Errorf("%d models do not offer all choices: want more", limited)
 	}
 }
 

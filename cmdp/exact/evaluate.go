@@ -73,21 +73,21 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 // inducedProcess returns the model without choices that a stationary policy makes of m. States that the
 // policy does not reach have the value 0.
 func inducedProcess(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
-	k, d := m.Kernel(0), m.Dim()
+	rows, d := m.Rows(0), m.Dim()
 	reached := markov.ReachedBy(m, policy)
 	out := cmdp.NewKernel()
 	var next []int32
 	var prob []float64
 	for s := range int32(m.States()) {
-		if first, end := k.First[s], k.First[s+1]; reached[s] && first < end {
+		if first, end := rows.Choices(int(s)); reached[s] && first < end {
 			x := make([]float64, end-first)
 			policy.Distribution(x, 0, int(s))
 			r := make([]float64, d)
 			next, prob = next[:0], prob[:0]
 			for a, share := range x {
-				if c := int(first) + a; share > 0 {
-					floats.AddScaled(r, share, k.ReturnsOf(c, d))
-					to, probabilities := k.Row(c)
+				if c := first + a; share > 0 {
+					floats.AddScaled(r, share, rows.Returns(c))
+					to, probabilities := rows.Row(c)
 					next = append(next, to...)
 					for _, p := range probabilities {
 						prob = append(prob, share*p)

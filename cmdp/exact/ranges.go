@@ -18,6 +18,10 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 			func(q pricer) error { return extremes(ctx, q, lower, upper, nil) })
 		return lower, upper, err
 	}
+	if p.m.Epochs() != nil {
+		err = p.withPricer(ctx, allRelevant(p.dim()), opts, func(q pricer) error { return q.extent(ctx, lower, upper) })
+		return lower, upper, err
+	}
 	if p.m.Horizon() == 0 && !p.m.Average() {
 		if err := p.totalRanges(ctx, lower, upper, opts.Working); err != nil {
 			return nil, nil, err

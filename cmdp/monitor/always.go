@@ -18,10 +18,7 @@ type LosingState struct {
 func (p *ProductModel) enforce(spec *cmdp.ModelSpec, monitors []int) {
 	keeps := make([]bool, len(p.state))
 	for s := range keeps {
-		keeps[s] = true
-		for _, i := range monitors {
-			keeps[s] = keeps[s] && !p.monitors[i].(Breaker).Broken(p.tuples[int(p.memory[s])*len(p.monitors)+i])
-		}
+		keeps[s] = !p.broken(int(p.memory[s]), monitors)
 	}
 	var kernels []cmdp.Kernel
 	if spec.Horizon > 0 {
@@ -46,6 +43,26 @@ func (p *ProductModel) enforce(spec *cmdp.ModelSpec, monitors []int) {
 		}
 	}
 	spec.Kernels = kernels
+}
+
+// broken reports whether one of some monitors is broken by what a tuple holds.
+func (p *ProductModel) broken(tuple int, monitors []int) bool {
+	return slices.ContainsFunc(monitors, func(i int) bool {
+		return p.monitors[i].(Breaker).Broken(p.tuples[tuple*len(p.monitors)+i])
+	})
+}
+
+// enforceEpochs is enforce where rows are generated, epoch by epoch. It returns the number of the first start from
+// which no policy is sure, −1 without one.
+func (p *ProductModel) enforceEpochs(monitors []int) (losing int, err error) {
+	if len(monitors) == 0 {
+		return -1, nil
+	}
+	broken := make([]bool, p.epochs.Len())
+	for tuple := range broken {
+		broken[tuple] = p.broken(tuple, monitors)
+	}
+	return p.epochs.Enforce(broken)
 }
 
 // enforceSteps goes from the last step to the first. It returns the kernels and the pairs

@@ -76,7 +76,7 @@ type epochSearch struct {
 func generateEpochs(spec Spec) (*ProductModel, error) {
 	m := spec.Model
 	if spec.Generate == 0 || m.Horizon() > 0 || m.Discount() < 1 || m.Means() || m.Epochs() != nil ||
-		m.States() > mostStates || slices.Contains(spec.Means, true) || len(spec.Enforced) > 0 {
+		m.States() > mostStates || slices.Contains(spec.Means, true) {
 		return nil, nil
 	}
 	w := &epochSearch{exploration: newExploration(m, spec.Monitors, spec.Columns), kernel: m.Kernel(0)}
@@ -87,13 +87,20 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 	w.classes()
 	p := &ProductModel{exploration: w.exploration}
 	p.epochs = &w.out
-	var err error
+	losing, err := p.enforceEpochs(spec.Enforced)
+	if err != nil {
+		return nil, err
+	}
 	p.Model, err = w.out.Model()
 	if err != nil {
 		return nil, nil // more pairs than can be numbered
 	}
 	for i := range spec.Monitors {
 		p.recalls = append(p.recalls, len(p.values(i)) > 1)
+	}
+	if losing >= 0 {
+		s := p.Model.StartStates()[losing].State
+		p.Losing = &LosingState{p.State(s), p.Memory(s)}
 	}
 	p.pairs, p.tupleNumbers = nil, nil
 	return p, nil

@@ -190,8 +190,13 @@ func (p *ProductModel) declared(s int) int {
 
 // Restricted reports whether the model leaves out choices of the base, after which what is enforced may be broken.
 func (p *ProductModel) Restricted() bool {
-	if p == nil || p.generated == nil {
-		return p != nil && (p.actions != nil || p.inner.Restricted())
+	switch {
+	case p == nil:
+		return false
+	case p.epochs != nil:
+		return p.epochs.Restricted()
+	case p.generated == nil:
+		return p.actions != nil || p.inner.Restricted()
 	}
 	return p.generated.tally.AtLeast != nil || p.generated.tally.AtMost != nil
 }

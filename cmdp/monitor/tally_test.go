@@ -227,6 +227,24 @@ func comparePlans(t *testing.T, rng *rand.Rand, number int, stored, generated *c
 		t.Errorf("model %d: %v, %.12g, at least %.12g, generated; %v, %.12g, at least %.12g, stored", number,
 			got.Status, got.Objective, got.Bound, want.Status, want.Objective, want.Bound)
 	}
+	if stored.Horizon() > 0 || got.Status != exact.Optimal {
+		return
+	}
+	played := make([]float64, d) // by the rows that are generated
+	mixture := got.Mixture
+	if mixture == nil {
+		mixture = []exact.WeightedPolicy{{Weight: 1, Policy: got.Policy}}
+	}
+	for _, c := range mixture {
+		e, err := exact.Evaluate(ctx, generated, c.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		floats.AddScaled(played, c.Weight, e.Returns)
+	}
+	if floats.Distance(played, got.Returns, math.Inf(1)) > 1e-9 {
+		t.Errorf("model %d: %v is returned, %v is said", number, played, got.Returns)
+	}
 }
 
 // TestGeneratedRowsAreAModel: the rows of generated products are those of a model, and give policies the
