@@ -83,6 +83,7 @@ func TestGeneratedRows(t *testing.T) {
 		}
 		comparePlans(t, rng, i, stored.Model, p.Model)
 		checkListed(t, i, p)
+		checkNoneBreaks(t, i, p, limits[len(limits)-1])
 		comparePromise(t, i, stored.Model, p.Model.Shape().Promise())
 		for _, spec.Generate = range []int{stored.Model.States() - 1, stored.Model.States()} {
 			rows := product(t, spec).Model.Tally() == nil
@@ -93,6 +94,19 @@ func TestGeneratedRows(t *testing.T) {
 	}
 	if generated < 100 {
 		t.Errorf("%d products were generated: want most of 150", generated)
+	}
+}
+
+// checkNoneBreaks wants nothing to be listed that is said of an end which breaks a limit that is enforced.
+func checkNoneBreaks(t *testing.T, number int, p *monitor.ProductModel, limit monitor.Threshold) {
+	t.Helper()
+	breaks := map[monitor.LimitKind]string{monitor.Above: "above ", monitor.AtLeast: "at most "}[limit.Kind]
+	for _, r := range p.Remembered() {
+		for _, text := range r.Values {
+			if limit.Enforced && p.Losing == nil && r.Name == "spent" && strings.HasPrefix(text, breaks) {
+				t.Errorf("model %d: %q is listed, and breaks %+v", number, text, limit)
+			}
+		}
 	}
 }
 

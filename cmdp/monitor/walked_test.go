@@ -149,7 +149,7 @@ func drawPart(r *monitor.Reach, arrived func(e episode) (end int, there bool), c
 		}}
 }
 
-// drawTable draws an automaton, whose rewards have a sign, and its definition.
+// drawTable draws an automaton, whose rewards have a sign, either one for 0, and its definition.
 func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, sign float64) definition {
 	spec := monitor.TableSpec{Title: title, Memory: []string{"a", "b", "c"}[:1+rng.IntN(3)]}
 	for range m.States() {
@@ -158,7 +158,11 @@ func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, sign f
 	for i := range spec.Memory {
 		n := len(spec.Memory)
 		spec.Next = append(spec.Next, []int{rng.IntN(n), rng.IntN(n), i})
-		spec.Reward = append(spec.Reward, []float64{sign * float64(rng.IntN(3)), sign * float64(rng.IntN(2)), 0})
+		reward := []float64{sign * float64(rng.IntN(3)), sign * float64(rng.IntN(2)), 0}
+		if sign == 0 {
+			reward = []float64{float64(rng.IntN(5) - 2), float64(rng.IntN(5) - 2), 0}
+		}
+		spec.Reward = append(spec.Reward, reward)
 	}
 	if m.Horizon() == 0 { // nothing changes at rest, which is for ever
 		spec.Symbol[m.States()-1] = 2
@@ -194,8 +198,8 @@ func drawTaken(rng *rand.Rand, m *cmdp.Model, title string, of func(e episode) [
 	taken := &monitor.ChoiceTaken{Title: title, Choices: randomSet(rng, m.Choices())}
 	words := []string{"no", "yes"}
 	if rng.IntN(2) == 0 {
-		taken.Before, taken.After = "before", "after"
-		words = []string{"before", "after"}
+		words = [][]string{{"before", "after"}, {"", "after"}, {"before", ""}}[rng.IntN(3)]
+		taken.Before, taken.After = words[0], words[1]
 	}
 	says := func(e episode, step int, value string) bool {
 		was := slices.ContainsFunc(of(e)[:step], func(c int) bool { return c >= 0 && taken.Choices[c] })
@@ -281,10 +285,14 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 			add(drawReach(t, rng, m, title, costs, of))
 		case 1:
 			sign := float64(1 - 2*rng.IntN(2))
+			amounts := []float64{0, sign, 2 * sign}
+			if sh.horizon > 0 && rng.IntN(3) == 0 {
+				sign, amounts = 0, []float64{-2, -1, 0, 1, 2}
+			}
 			table := drawTable(t, rng, m, title, sign)
 			add(table)
 			if table.Rewards() > 0 && sh.horizon > 0 { // else it may pay at rest for ever
-				paid := spending{width - 1, []float64{0, sign, 2 * sign}, 2,
+				paid := spending{width - 1, amounts, 2,
 					func(e episode) float64 { return table.pays(e)[0] }}
 				add(drawBudget(t, rng, m, title+" paid", paid.coordinate, paid.amounts, paid.total))
 				sums = append(sums, paid)
