@@ -122,6 +122,7 @@ func TestRollingIsThePlanOfTheRest(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			checkRolling(t, name, p, parts, rest, h, goal, limits, past)
+			checkRollingDual(t, name, p, parts, rest, h, goal, limits, past)
 			past = append([]float64(nil), p.Returns()...)
 			clear(past[2+h+1:])
 			past[0] *= 0.3
@@ -266,6 +267,41 @@ func checkRolling(t *testing.T, name string, p *exact.RollingPlanner, parts []ex
 		if math.Abs(share-1) > 1e-9 {
 			t.Errorf("%s: shares of part %d of weight %g sum to %g", name, k, x.Weight, share)
 		}
+	}
+}
+
+// checkRollingDual: prices, the costs of the coordinates at these and what each state costs by them are those of one
+// dual bound, which is what the plan costs where the goal is linear.
+func checkRollingDual(t *testing.T, name string, p *exact.RollingPlanner, parts []exact.Part, rest [][]*cmdp.Model,
+	h int, goal cost.Cost, limits []cmdp.Constraint, past []float64) {
+	t.Helper()
+	g, linear := goal.(cost.Affine)
+	if !linear {
+		return
+	}
+	theta, bound, want := slices.Clone(g.Gradient()), g.Offset(), goal.Value(p.Returns())
+	for k, y := range p.Prices() {
+		if y < 0 {
+			t.Errorf("%s: limit %d has the price %g", name, k, y)
+		}
+		floats.AddScaled(theta, y, limits[k].Normal)
+		bound -= y * limits[k].Offset
+		if excess := floats.Dot(limits[k].Normal, p.Returns()) - limits[k].Offset; excess > 0 {
+			want += 100 * excess
+		}
+	}
+	if !floats.EqualApprox(theta, p.Direction(), 1e-9*(1+floats.Norm(theta, 1))) {
+		t.Errorf("%s: coordinates cost %v: want %v", name, p.Direction(), theta)
+	}
+	bound += floats.Dot(theta, past)
+	for k, x := range parts {
+		values := p.Values(k, h)
+		for _, st := range rest[k][h].StartStates() {
+			bound += x.Weight * st.Probability * values[st.State]
+		}
+	}
+	if math.Abs(bound-want) > 1e-5*(1+math.Abs(want)) {
+		t.Errorf("%s: the prices come to %.9g: the plan costs %.9g", name, bound, want)
 	}
 }
 
