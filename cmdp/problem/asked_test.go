@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,10 +32,6 @@ rewards "fuel" [fast] true : 3; endrewards
 // TestProperties asks about a model whose answers are worked out by hand: slow takes 4 for a step on average, fast 1
 // unless it crashes.
 func TestProperties(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "trip.nm")
-	if err := os.WriteFile(path, []byte(trip), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		property, name string
 		want           float64
@@ -79,36 +76,63 @@ func TestProperties(t *testing.T) {
 		{`Pmax=? ["init" U x=1]`, "", 1},
 		{`R{"fuel"}max=? [S]`, "", 0},
 	} {
-		opts := problem.ReadOptions{Constants: map[string]string{"N": "2"},
-			Property: &problem.Property{File: "p.props", Text: c.property, Name: c.name}}
-		if strings.HasPrefix(c.property, "const int k") {
-			opts.Constants["k"] = "2"
+		askTrip(t, c.property, c.name, c.want)
+	}
+}
+
+// askTrip asks a property of the trip, whatever its rewards are called and in whatever order its formulas stand. The
+// answer is NaN where nothing keeps the limits.
+func askTrip(t *testing.T, property, name string, want float64) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "trip.nm")
+	for _, names := range [][2]string{{"time", "fuel"}, {"p", "leaves"}, {"p2", "steps"}, {"share", "p"}} {
+		called := strings.NewReplacer(`"time"`, `"`+names[0]+`"`, `"fuel"`, `"`+names[1]+`"`)
+		if err := os.WriteFile(path, []byte(called.Replace(trip)), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		p, err := problem.ReadWith(path, opts)
-		if err != nil {
-			t.Errorf("%s: %v", c.property, err)
-			continue
-		}
-		q, err := query.New(context.Background(), p, query.CompileOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", c.property, err)
-			continue
-		}
-		r, err := exact.Solve(context.Background(), q.Model, q.Task, exact.Options{})
-		if err != nil {
-			t.Errorf("%s: %v", c.property, err)
-			continue
-		}
-		if math.IsNaN(c.want) {
-			if r.Status != exact.Infeasible {
-				t.Errorf("%s: %v", c.property, r.Status)
+		for _, text := range []string{property, turned(property)} {
+			opts := problem.ReadOptions{Constants: map[string]string{"N": "2"},
+				Property: &problem.Property{File: "p.props", Text: called.Replace(text), Name: name}}
+			if strings.HasPrefix(property, "const int k") {
+				opts.Constants["k"] = "2"
 			}
-			continue
-		}
-		if got := math.Abs(q.Task.Cost.Value(r.Returns)); r.Status != exact.Optimal || math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %v %.9g, want %.9g", c.property, r.Status, got, c.want)
+			p, err := problem.ReadWith(path, opts)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			q, err := query.New(context.Background(), p, query.CompileOptions{})
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			r, err := exact.Solve(context.Background(), q.Model, q.Task, exact.Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if math.IsNaN(want) {
+				if r.Status != exact.Infeasible {
+					t.Errorf("%s, rewards %v: %v", text, names, r.Status)
+				}
+				continue
+			}
+			if got := math.Abs(q.Task.Cost.Value(r.Returns)); r.Status != exact.Optimal || math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s, rewards %v: %v %.9g, want %.9g", text, names, r.Status, got, want)
+			}
 		}
 	}
+}
+
+// turned returns a property with its formulas in the opposite order.
+func turned(property string) string {
+	list, several := strings.CutPrefix(property, "multi(")
+	if !several {
+		return property
+	}
+	formulas := strings.Split(strings.TrimSuffix(list, ")"), "], ")
+	slices.Reverse(formulas)
+	for i, f := range formulas {
+		formulas[i] = strings.TrimSuffix(f, "]")
+	}
+	return "multi(" + strings.Join(formulas, "], ") + "])"
 }
 
 // answerOn returns a function that tells the answer to a property of the trip.
@@ -445,8 +469,8 @@ func TestDrawnGameProperties(t *testing.T) {
 			return strings.Join(in, "|")
 		}
 		agent, most := rng.IntN(2), rng.IntN(2)
-		asks := fmt.Sprintf("<<%d>> P%s=? [(%s) U<=%d (%s)]", agent+1, []string{"min", "max"}[most], set(through), steps,
-			set(goal))
+		form := []string{"(%s) U<=%d (%s)", "%s U<=%d %s"}[rng.IntN(2)]
+		asks := fmt.Sprintf("<<%d>> P%s=? ["+form+"]", agent+1, []string{"min", "max"}[most], set(through), steps, set(goal))
 		p, err := problem.ReadWith(path, problem.ReadOptions{Property: &problem.Property{File: "p.props", Text: asks}})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", asks, err, g.text)

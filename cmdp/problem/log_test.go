@@ -183,6 +183,57 @@ func TestDrawnLogs(t *testing.T) {
 	}
 }
 
+// TestLogsThatBreakOff cuts logs of an episode short. What is left is said to break off after its last row, unless the
+// process only rests from then on.
+func TestLogsThatBreakOff(t *testing.T) {
+	rng, file := rand.New(rand.NewPCG(27, 2)), filepath.Join(t.TempDir(), "log.csv")
+	broken := 0
+	for range 100 { // states offer something at some steps and rest at others
+		text := "format: cmdp/1\nhorizon: 5\nstates: 3\nstart: 0\nreturns: [r]\ntransitions:\n"
+		for h := range 5 {
+			for s := range 3 {
+				if h+s == 0 || rng.IntN(2) == 0 {
+					text += fmt.Sprintf("  - {state: %d, action: go, step: %d, next: {%d: 1}}\n", s, h+1, rng.IntN(3))
+				}
+			}
+		}
+		p := mustParse(t, text)
+		shape, horizon := p.Model.Shape(), p.Model.Horizon()
+		rows, steps, at := []string{"episode,step,state,action,next"}, []int{0}, make([]int, horizon+1)
+		at[0] = p.Model.Start(rng)
+		for h := range horizon {
+			at[h+1] = at[h]
+			if actions := shape.Actions(h, at[h]); actions > 0 {
+				a := rng.IntN(actions)
+				at[h+1] = p.Model.Step(make([]float64, p.Model.Dim()), rng, h, at[h], a)
+				rows = append(rows, fmt.Sprintf("1,%d,%d,%s,%d", h+1, at[h], p.ActionName(h, at[h], a), at[h+1]))
+				steps = append(steps, h+1)
+			}
+		}
+		for n := 2; n <= len(rows); n++ {
+			if err := os.WriteFile(file, []byte(strings.Join(rows[:n], "\n")+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			counts, err := cmdp.NewCounts(shape, false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size, err := ReadLog(file, p.Process(), counts, LogOptions{})
+			want := fmt.Sprintf("log.csv:%d: episode 1 breaks off after step %d of %d", n, steps[n-1], horizon)
+			if n < len(rows) {
+				broken++
+			}
+			if n == len(rows) && (err != nil || size != LogSize{1, n - 1}) ||
+				n < len(rows) && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+				t.Fatalf("%+v, %v: want %s\n%s", size, err, want, strings.Join(rows[:n], "\n"))
+			}
+		}
+	}
+	if broken < 100 {
+		t.Errorf("%d logs break off: want many", broken)
+	}
+}
+
 // drawnRun is a random model without a horizon. All of its states have actions.
 func drawnRun(t *testing.T, rng *rand.Rand) *Problem {
 	t.Helper()

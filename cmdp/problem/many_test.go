@@ -3,6 +3,7 @@ package problem
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -34,6 +35,40 @@ func TestManyWrongNames(t *testing.T) {
 		_, err := Parse("many.yaml", []byte(text), fstest.MapFS{"rows.csv": {Data: []byte(rows)}})
 		if err == nil || !strings.Contains(err.Error(), "rows.csv:") {
 			t.Errorf("%s: %.200v", what, err)
+		}
+	}
+}
+
+// TestGivenTwice: where keys stand again and again, in mappings of any size, each time but the first names that.
+func TestGivenTwice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 1))
+	for range 60 {
+		var lines, want []string
+		first := make(map[int]int)
+		for i := range 1 + rng.IntN(24) {
+			key := rng.IntN(1 + rng.IntN(20))
+			if at, twice := first[key]; twice {
+				want = append(want, fmt.Sprintf("test:%d:3: labels.k%d: given twice: the first is in line %d", i+2, key, at))
+			} else {
+				first[key] = i + 2
+			}
+			lines = append(lines, fmt.Sprintf("  %q: [0]", fmt.Sprint("k", key)))
+		}
+		text := strings.Join(lines, "\n") + "\n"
+		rest := "format: cmdp/1\nhorizon: 1\nstates: 1\nstart: 0\nreturns: [r]\ntransitions: []\n"
+		if rng.IntN(2) == 0 {
+			text = "{\"labels\": {\n" + strings.Join(lines, ",\n") + "},\n" +
+				`"format": "cmdp/1", "horizon": 1, "states": 1, "start": 0, "returns": ["r"], "transitions": []}`
+		} else {
+			text = "labels:\n" + text + rest
+		}
+		_, err := Parse("test", []byte(text), nil)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != strings.Join(want, "\n") {
+			t.Fatalf("%s\nwant %s\nin %s", got, strings.Join(want, "\n"), text)
 		}
 	}
 }

@@ -26,6 +26,7 @@ transitions:
   - {state: 0, action: "down??/", next: {0: 1}}
   - {state: 1, action: "ünder", next: {1: 1}}
   - {state: 1, action: "up \"fast\"", next: {2: 1}}
+  - {state: 1, action: "*/ on", next: {2: 1}}
 `
 
 func rowsOf(rows ...PolicyRow) iter.Seq[PolicyRow] { return slices.Values(rows) }
@@ -41,7 +42,7 @@ func policies(t *testing.T) map[string]struct {
 		{Step: 1, State: "a ??/", Action: down, Probability: 0.875},
 		{Step: 1, State: `b\n`, Action: under, Probability: 1},
 		{Step: 2, State: "a ??/", Action: up, Probability: 1}, {Step: 2, State: `b\n`, Action: under, Probability: 0.3},
-		{Step: 2, State: `b\n`, Action: up, Probability: 0.7},
+		{Step: 2, State: `b\n`, Action: up, Probability: 0.45}, {Step: 2, State: `b\n`, Action: "*/ on", Probability: 0.25},
 	}
 	same := slices.Clone(steps[:3])
 	for i := range same {

@@ -116,6 +116,46 @@ func headOf(p *Problem) string {
 	return text + "}\n"
 }
 
+// TestPromises: a promise holds for the return that it names, whatever others there are and in whatever order, and of
+// what is not named nothing is promised. Only what rows give can be promised.
+func TestPromises(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 3))
+	for range 100 {
+		var returns, promises []string
+		var want [][2]float64
+		wrong := false
+		for i := range 1 + rng.IntN(5) {
+			derived, name := rng.IntN(3) == 0, fmt.Sprint("r", i)
+			returns = append(returns, name+": {"+map[bool]string{true: "visits: [0]"}[derived]+"}")
+			of := [2]float64{math.Inf(-1), math.Inf(1)}
+			if rng.IntN(2) == 0 && (!derived || rng.IntN(8) == 0) {
+				wrong = wrong || derived
+				of = [2]float64{-float64(rng.IntN(9)), float64(rng.IntN(9))}
+				promises = append(promises, fmt.Sprintf("%s: [%g, %g]", name, of[0], of[1]))
+			}
+			if !derived {
+				want = append(want, of)
+			}
+		}
+		rng.Shuffle(len(promises), func(i, j int) { promises[i], promises[j] = promises[j], promises[i] })
+		text := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: {" + strings.Join(returns, ", ") +
+			"}\nreturn_to_go: {" + strings.Join(promises, ", ") + "}\ntransitions:\n  - {state: 0, action: go, next: {0: 1}}\n"
+		p, err := Parse("test", []byte(text), nil)
+		if err != nil || wrong {
+			if !wrong || err == nil || !strings.Contains(err.Error(), "a promise about a return that rows do not give") {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			continue
+		}
+		for i, of := range want {
+			got := p.Model.Shape().Promise()
+			if got.Lower[i] != of[0] || got.Upper[i] != of[1] {
+				t.Fatalf("%s is promised to be in [%g, %g]: want %v\n%s", p.Given()[i], got.Lower[i], got.Upper[i], of, text)
+			}
+		}
+	}
+}
+
 func TestRoundTripOfRandomModels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -592,6 +593,46 @@ func TestNoCellIsEmpty(t *testing.T) {
 			_, err := readSidecar("csv", []byte(strings.Join(text, "\n")+"\n"))
 			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(":%d:", i+1)) {
 				t.Errorf("%q: error %v", text[i], err)
+			}
+		}
+	}
+}
+
+// TestBadValues puts what no file may have into every place of a row, in every form of a file.
+func TestBadValues(t *testing.T) {
+	good := map[string]string{"state": "1", "action": "0", "step": "2", "next": "0", "probability": "1", "reward": "3"}
+	bad := map[string][]string{"state": {"-1", "3", "x", "1.5"}, "action": {"-1"}, "step": {"0", "-1", "4", "1.5", "x"},
+		"next": {"-1", "3", "x"}, "probability": {"-0.1", "1.1", "x", "0.5"}, "reward": {"x", ".nan", "1e999"}}
+	const row = `{"state": %s, "action": %s, "step": %s, "next": {"%s": %s}, "returns": {"reward": %s}}`
+	columns := []string{"state", "action", "step", "next", "probability", "reward"}
+	for _, form := range []string{"csv", "jsonl", "yaml"} {
+		read := func(cells map[string]string) error {
+			var list []any
+			for _, column := range columns {
+				list = append(list, cells[column])
+			}
+			line := fmt.Sprintf(row, list...)
+			switch form {
+			case "csv":
+				line = strings.Join(columns, ",") + ",cost\n" + strings.Trim(fmt.Sprintln(list...), "\n")
+				_, err := readSidecar(form, []byte(strings.ReplaceAll(line, " ", ",")+",0\n"))
+				return err
+			case "jsonl":
+				_, err := readSidecar(form, []byte(line+"\n"))
+				return err
+			}
+			_, err := Parse("test.yaml", []byte(strings.Replace(numberedHead, "{file: rows.", "\n  - ", 1)+line+"\n"), nil)
+			return err
+		}
+		if err := read(good); err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		for column, values := range bad {
+			for _, value := range values {
+				cells := maps.Clone(good)
+				if cells[column] = value; read(cells) == nil {
+					t.Errorf("%s: %s %s is no error", form, column, value)
+				}
 			}
 		}
 	}

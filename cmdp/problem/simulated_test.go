@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,10 +88,17 @@ func TestMeansOfReturns(t *testing.T) {
 		}
 		p := mustParse(t, "format: cmdp/1\n"+time+"\nstates: 2\nstart: 0\nreturns: "+text+"}\ntransitions:\n"+
 			"  - {state: 0, action: go, next: {1: 1}}\n  - {state: 1, action: go, next: {0: 1}}\n")
+		means := all // of the rows, which have a return in any case
 		for i, name := range p.Returns {
 			if p.Mean(i) != want[name] {
 				t.Errorf("%s, %s: %s is a mean: %v", time, text, name, p.Mean(i))
 			}
+			if given := p.Given(); slices.Contains(given, name) {
+				means = (means || given[0] == name) && want[name]
+			}
+		}
+		if p.Model.Average() != means {
+			t.Errorf("%s, %s: all that rows give are means: %v", time, text, p.Model.Average())
 		}
 	}
 }
