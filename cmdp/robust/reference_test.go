@@ -132,6 +132,20 @@ func randomRow(rng *rand.Rand, n int, width float64) (p, lower, upper []float64)
 	return p, lower, upper
 }
 
+// atCorner makes a distribution now and then one of the corners between its bounds, at which successors may have the
+// probability 0 that come up in other models.
+func atCorner(rng *rand.Rand, p, lower, upper []float64) []float64 {
+	all := vertices(lower, upper)
+	if len(p) == 1 || rng.IntN(4) > 0 || len(all) == 0 {
+		return p
+	}
+	p = all[rng.IntN(len(all))]
+	for i := range p {
+		p[i] = min(max(p[i], lower[i]), upper[i])
+	}
+	return p
+}
+
 // vertices lists the corners of the distributions between bounds: all probabilities but one are at a bound.
 func vertices(lower, upper []float64) (out [][]float64) {
 	n := len(lower)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cmdp/robust"
 )
 
@@ -15,7 +17,7 @@ import (
 // draw between two.
 func TestDeterministic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
-	found, best, none, worse := 0, 0, 0, 0
+	found, best, none, worse, helped := 0, 0, 0, 0, 0
 	for i := range 40 {
 		c := newCase(t, rng, shape{states: 3, actions: 3, successors: 3, horizon: 3, width: 0.2}, false)
 		lower, upper := make([]float64, 2), make([]float64, 2)
@@ -31,10 +33,10 @@ func TestDeterministic(t *testing.T) {
 		}
 		limit := bounds[rng.IntN(len(bounds))].Greatest[1] - 0.05*float64(i%2)
 		c.wanted(t, limit, lower, upper)
-		least := math.Inf(1)
-		for _, b := range bounds {
-			if b.Greatest[1] <= limit {
-				least = math.Min(least, b.Greatest[0]+constant)
+		least, at := math.Inf(1), -1
+		for k, b := range bounds {
+			if x := b.Greatest[0] + constant; b.Greatest[1] <= limit && x < least {
+				least, at = x, k
 			}
 		}
 		mixed, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
@@ -48,6 +50,27 @@ func TestDeterministic(t *testing.T) {
 		r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{Deterministic: true})
 		if err != nil {
 			t.Fatal(err)
+		}
+		few := robust.SolveOptions{Deterministic: true, Nodes: 1, Rounds: 1}
+		hasty, err := robust.Solve(t.Context(), c.set, c.task, few)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at >= 0 { // what is told beforehand is not lost
+			few.Start, few.Least = []*exact.Policy{c.exactly(all[at])}, &least
+			told, err := robust.Solve(t.Context(), c.set, c.task, few)
+			if err != nil || told.Status != robust.Optimal || math.Abs(told.Objective-least)+math.Abs(told.Bound-least) > 2e-9 {
+				t.Errorf("case %d: error %v, %+v where a policy of %g was told", i, err, told, least)
+			}
+			if hasty.Status > robust.Feasible || hasty.Objective > least+1e-6 {
+				helped++
+			}
+		}
+		for k, p := range all { // no other action at one step and state makes a plan better, however few are looked at
+			if b := bounds[k]; hasty.Status <= robust.Feasible && c.changes(hasty.Policy, p) == 1 &&
+				b.Greatest[1] <= limit && b.Greatest[0]+constant < hasty.Objective-1e-8 {
+				t.Errorf("case %d: objective %g, and %g with one other action", i, hasty.Objective, b.Greatest[0]+constant)
+			}
 		}
 		if r.Status != robust.Optimal && r.Status != robust.Feasible {
 			if !math.IsInf(least, 1) {
@@ -65,22 +88,14 @@ func TestDeterministic(t *testing.T) {
 		if r.Objective <= least+1e-9 {
 			best++
 		}
-		few := robust.SolveOptions{Deterministic: true, Nodes: 1, Rounds: 1}
-		hasty, err := robust.Solve(t.Context(), c.set, c.task, few)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k, p := range all { // no other action at one step and state makes a plan better, however few are looked at
-			if b := bounds[k]; hasty.Status <= robust.Feasible && c.changes(hasty.Policy, p) == 1 &&
-				b.Greatest[1] <= limit && b.Greatest[0]+constant < hasty.Objective-1e-8 {
-				t.Errorf("case %d: objective %g, and %g with one other action", i, hasty.Objective, b.Greatest[0]+constant)
-			}
-		}
 		if err := robust.Verify(t.Context(), c.set, c.task, r); err != nil {
 			t.Errorf("case %d: %v", i, err)
 		}
 	}
-	t.Log(found, best, none, worse)
+	t.Log(found, best, none, worse, helped)
+	if helped < 3 {
+		t.Errorf("%d plans were worse without what was told", helped)
+	}
 	if found < 25 || best < found*9/10 || none > 2 || worse > 1 {
 		t.Errorf("%d plans, %d of them the best, %d missed, %d worse than a draw between two: want more", found, best, none,
 			worse)
@@ -133,6 +148,18 @@ func (c *randomCase) deterministicPolicies() []cmdp.Policy {
 	}
 	from(0)
 	return out
+}
+
+// exactly returns a policy that never draws as one of package exact.
+func (c *randomCase) exactly(p cmdp.Policy) *exact.Policy {
+	rules := make([]markov.Rule, c.model.Horizon())
+	for h := range rules {
+		rules[h].Actions = markov.NewActions(c.model.States(), c.model.Shape().MaxActions())
+		for s := range c.model.States() {
+			rules[h].Actions.Set(s, p.Choose(nil, h, s))
+		}
+	}
+	return exact.NewPolicy(rules)
 }
 
 // changes counts the pairs of a step and a state in which two policies that never draw take different actions.
