@@ -30,9 +30,9 @@ func (q *Quotient) runs() *levels {
 	return &levels{begin: q.Component, first: append(first, int32(len(q.Component)-1))}
 }
 
-// levels returns as few levels as there can be of each block of some thousand states one after the other: the level of a
-// component is how many transitions between components of the block lead on from it at most. Within a block, rows stay in
-// a cache.
+// levels returns as few levels as there can be of each block of some thousand states one after the other: the level of
+// a component is how many transitions between components of the block lead on from it at most. Within a block, rows
+// stay in a cache.
 func (q *Quotient) levels() *levels {
 	parts := int32(len(q.Component) - 1)
 	z := &levels{order: make([]int32, 0, parts), begin: make([]int32, 1, parts+1), first: []int32{0}}

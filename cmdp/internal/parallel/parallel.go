@@ -30,7 +30,7 @@ type Relay struct {
 
 // Run does the work, or a part of it if ctx ends, and returns the error of ctx then.
 // What a part does must depend on its numbers alone: the result is then the same for
-// any number of workers.
+// any number of workers. A Relay is run once.
 func (r *Relay) Run(ctx context.Context) error {
 	workers := min(r.Workers, r.Parts, runtime.GOMAXPROCS(0))
 	if workers <= 1 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// No part of a stage begins before all parts of the stages before it are done, and
-// each is done once.
+// No part of a stage begins before all parts of the stages before it are done, each is done once, and Run does not
+// return before, nor while a part is being done if it is stopped.
 func TestRelayKeepsStagesApart(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	for _, workers := range []int{1, 2, 7} {
@@ -30,6 +30,22 @@ func TestRelayKeepsStagesApart(t *testing.T) {
 			if n := seen[i].Load(); n != 1 {
 				t.Errorf("%d workers: part %d done %d times", workers, i, n)
 			}
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		var now atomic.Int64
+		stopped := Relay{Workers: workers, Stages: stages, Parts: parts, Do: func(stage, part int) {
+			now.Add(1)
+			if stage == 3 && part == 2 {
+				cancel()
+			}
+			runtime.Gosched()
+			if stage > 4 {
+				t.Errorf("%d workers: stage %d was begun after the end", workers, stage)
+			}
+			now.Add(-1)
+		}}
+		if err := stopped.Run(ctx); err == nil || now.Load() != 0 {
+			t.Errorf("%d workers, stopped: error %v, %d parts go on", workers, err, now.Load())
 		}
 	}
 }
