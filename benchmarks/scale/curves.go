@@ -109,7 +109,7 @@ func drawCounters(_ *rand.Rand, k *cmdp.Kernel, states int32) {
 	for s := range states / base * base {
 		level, place := s/base, s%base
 		if level < last {
-			eachCounted(place, func(cost int32, next []int32, rewards []float64) {
+			eachCounted(base, place, func(cost int32, next []int32, rewards []float64) {
 				to := min(last, level+cost) * base
 				k.Append([]int32{to + next[0], to + next[1]}, []float64{0.6, 0.4}, rewards)
 			})
@@ -124,8 +124,8 @@ func drawCounters(_ *rand.Rand, k *cmdp.Kernel, states int32) {
 // counted is how many states the model has that is unfolded.
 const counted = 4000
 
-// eachCounted calls visit for the choices of a state of it, which are the same at all values of the counter.
-func eachCounted(place int32, visit func(cost int32, next []int32, rewards []float64)) {
+// eachCounted calls visit for the choices of a state of so many, which are the same at all values of the counter.
+func eachCounted(states, place int32, visit func(cost int32, next []int32, rewards []float64)) {
 	const seed = 17
 	draw := rand.New(rand.NewPCG(seed, uint64(place)))
 	for range 1 + place%2 {
@@ -133,7 +133,7 @@ func eachCounted(place int32, visit func(cost int32, next []int32, rewards []flo
 		if place%10 == 0 {
 			cost = 1 // no end component without a cost
 		}
-		next := []int32{(place + 1) % counted, draw.Int32N(counted)}
+		next := []int32{(place + 1) % states, draw.Int32N(states)}
 		visit(cost, next, []float64{draw.Float64(), draw.Float64()})
 	}
 }

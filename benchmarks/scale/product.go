@@ -39,8 +39,8 @@ func (o *options) productRounds() [][]job {
 // product builds the product of a model with a budget and plans for the greatest reward that passes the budget
 // with a probability of 0.05 at most. Time is that of both.
 func (j job) product(ctx context.Context) (*outcome, error) {
-	if j.Family == "counters" {
-		return j.counters(ctx)
+	if c, ok := counterFamilies[j.Family]; ok {
+		return j.counters(ctx, c)
 	}
 	m, err := j.spender()
 	if err != nil {
@@ -77,14 +77,31 @@ func (j job) product(ctx context.Context) (*outcome, error) {
 			Pairs: p.Model.States(), Beside: watch.stop()}}, nil
 }
 
-// counters builds the product of the model that the family counters unfolds, with the totals of two rewards within a
-// bounded cost, and finds their curve. Time is that of both.
-func (j job) counters(ctx context.Context) (*outcome, error) {
+// A counterFamily is a family of products of a model whose costs are counted.
+type counterFamily struct {
+	states int32
+	waits  bool // each state has a choice to wait, for nothing
+	kept   bool // the cost never passes the bound
+}
+
+var counterFamilies = map[string]counterFamily{
+	"counters": {states: counted},
+	"waits":    {states: counted, waits: true},
+	"kept":     {states: counted, waits: true, kept: true},
+	"wide":     {states: 10 * counted},
+}
+
+// counters builds the product of a model like that which the family counters unfolds, with the totals of two rewards
+// within a bounded cost, and finds their curve. Time is that of both.
+func (j job) counters(ctx context.Context, family counterFamily) (*outcome, error) {
 	k := cmdp.NewKernel()
-	for s := range int32(counted) {
-		eachCounted(s, func(cost int32, next []int32, rewards []float64) {
+	for s := range family.states {
+		eachCounted(family.states, s, func(cost int32, next []int32, rewards []float64) {
 			k.Append(next, []float64{0.6, 0.4}, append(rewards, float64(cost)))
 		})
+		if family.waits {
+			k.Append([]int32{s}, []float64{1}, make([]float64, 3))
+		}
 		k.EndState()
 	}
 	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 3, Kernels: []cmdp.Kernel{k},
@@ -97,14 +114,22 @@ func (j job) counters(ctx context.Context) (*outcome, error) {
 	if j.Kind == "generated" {
 		spec.Generate = 1
 	}
+	most := float64(j.States/int(family.states) - 1)
 	for i, title := range []string{"first", "second"} {
 		part := &monitor.PartialTotal{Reach: monitor.Reach{Title: title, Within: -1}, Coordinate: i}
-		most := float64(j.States/counted - 1)
 		err := part.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: 2, AtMost: most})
 		if err != nil {
 			return nil, err
 		}
 		spec.Monitors = append(spec.Monitors, part)
+	}
+	if family.kept {
+		kept, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 2,
+			Limits: []monitor.Threshold{{At: most, Enforced: true}}})
+		if err != nil {
+			return nil, err
+		}
+		spec.Enforced, spec.Monitors = []int{len(spec.Monitors)}, append(spec.Monitors, kept)
 	}
 	p, err := monitor.New(spec)
 	if err != nil {

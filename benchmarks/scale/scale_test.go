@@ -225,10 +225,14 @@ func TestCurves(t *testing.T) {
 			t.Errorf("%s: %+v: want a curve", family, out)
 		}
 	}
+	points := make(map[string]int)
 	for _, kind := range []string{"generated", "stored"} {
-		out := do(t, job{Kind: kind, Family: "counters", States: 40_000, Seed: 1, Threads: 1})
-		if out.Points < 3 || out.Pairs < 20_000 {
-			t.Errorf("%s counters: %+v: want a curve", kind, out)
+		for _, family := range []string{"counters", "waits", "kept"} {
+			out := do(t, job{Kind: kind, Family: family, States: 40_000, Seed: 1, Threads: 1})
+			if out.Points < 3 || out.Pairs < 20_000 || points[family] > 0 && out.Points != points[family] {
+				t.Errorf("%s %s: %+v: want a curve of %d points", kind, family, out, points[family])
+			}
+			points[family] = out.Points
 		}
 	}
 }

@@ -372,18 +372,17 @@ func (p *epochPass) solveEpoch(ctx context.Context) error {
 	return nil
 }
 
-// An epochRow is the row of a choice of the epoch. Successors outside of the epoch have the number Rest.
-type epochRow struct {
-	to, number []int32 // states, and their numbers in a quotient
-	prob       []float64
-	letters    []int32
+// row returns the transitions of a choice of the epoch, with their letters.
+func (p *epochPass) row(c int32) (to []int32, prob []float64, letters []int32) {
+	to, prob = p.class.kernel.Row(int(c))
+	first, end := p.class.kernel.Entries(int(c))
+	return to, prob, p.e.Letter[first:end]
 }
 
-func (p *epochPass) row(q *markov.Quotient, c int32) (r epochRow) {
-	r.to, r.prob = p.class.kernel.Row(int(c))
+// numbers returns the numbers in a quotient of the states that a choice leads to, Rest outside of the epoch.
+func (p *epochPass) numbers(q *markov.Quotient, c int32) []int32 {
 	first, end := p.class.kernel.Entries(int(c))
-	r.number, r.letters = q.To[first:end], p.e.Letter[first:end]
-	return r
+	return q.To[first:end]
 }
 
 // solveState treats a component of one state.
@@ -395,15 +394,15 @@ func (p *epochPass) solveState(n int32) {
 			continue
 		}
 		x, size, out := c.reward[q.Choice[i]], c.size[q.Choice[i]], 0.0
-		row := p.row(q, q.Choice[i])
-		for j, to := range row.to {
-			if row.number[j] == n {
+		to, prob, letters := p.row(q.Choice[i])
+		for j, number := range p.numbers(q, q.Choice[i]) {
+			if number == n {
 				continue
 			}
-			y := float64(row.prob[j] * p.from[row.letters[j]][to])
+			y := float64(prob[j] * p.from[letters[j]][to[j]])
 			x += y
 			size += math.Abs(y)
-			out += row.prob[j]
+			out += prob[j]
 		}
 		if out == 0 {
 			continue
@@ -446,14 +445,14 @@ func (p *epochPass) setReturns(n, lo, hi int32) (out float64) {
 		return 0
 	}
 	copy(dst, p.class.kernel.ReturnsOf(int(c), len(dst)))
-	row := p.row(p.quotient, c)
-	for j, to := range row.to {
-		if row.number[j] >= lo && row.number[j] < hi {
+	to, prob, letters := p.row(c)
+	for j, number := range p.numbers(p.quotient, c) {
+		if number >= lo && number < hi {
 			continue
 		}
-		out += row.prob[j]
-		for k, x := range p.fromReturns[row.letters[j]][int(to)*len(dst):][:len(dst)] {
-			dst[k] += float64(row.prob[j] * x)
+		out += prob[j]
+		for k, x := range p.fromReturns[letters[j]][int(to[j])*len(dst):][:len(dst)] {
+			dst[k] += float64(prob[j] * x)
 		}
 	}
 	return out
@@ -503,10 +502,10 @@ func (p *epochPass) setRewards(lo, hi int32) {
 			continue
 		}
 		x, size, inside := c.reward[q.Choice[i]], c.size[q.Choice[i]], 0.0
-		row := p.row(q, q.Choice[i])
-		for j, to := range row.to {
-			y := float64(row.prob[j] * p.from[row.letters[j]][to])
-			if row.number[j] != q.Rest {
+		to, prob, letters := p.row(q.Choice[i])
+		for j, number := range p.numbers(q, q.Choice[i]) {
+			y := float64(prob[j] * p.from[letters[j]][to[j]])
+			if number != q.Rest {
 				inside += math.Abs(y) // 0 in the component, which is not solved yet
 				continue
 			}
@@ -529,14 +528,14 @@ func (p *epochPass) setRewards(lo, hi int32) {
 // addInside adds the transitions of a choice of state n, taken with some probability, to other states of the component
 // [lo, hi) of a quotient to the row of the chain. It returns how likely the component is left.
 func (p *epochPass) addInside(q *markov.Quotient, n, c int32, share float64, lo, hi int32) (leak float64) {
-	row := p.row(q, c)
-	for j, to := range row.number {
+	_, prob := p.class.kernel.Row(int(c))
+	for j, to := range p.numbers(q, c) {
 		switch {
-		case to == n || row.prob[j] == 0:
+		case to == n || prob[j] == 0:
 		case to >= lo && to < hi:
-			p.chain.Add(to-lo, share*row.prob[j])
+			p.chain.Add(to-lo, share*prob[j])
 		default:
-			leak += share * row.prob[j]
+			leak += share * prob[j]
 		}
 	}
 	return leak
@@ -558,13 +557,13 @@ func (p *epochPass) belowBackups() bool {
 				continue
 			}
 			sum, size := c.reward[i], c.size[i]
-			row := p.row(c.states, i)
-			for j, to := range row.to {
-				y := float64(row.prob[j] * (p.from[row.letters[j]][to] - v))
+			to, prob, letters := p.row(i)
+			for j, n := range to {
+				y := float64(prob[j] * (p.from[letters[j]][n] - v))
 				sum += y
 				size += math.Abs(y)
 			}
-			if !(sum-float64(p.e.Dim+len(row.to)+4)*roundoff*size >= 0) {
+			if !(sum-float64(p.e.Dim+len(to)+4)*roundoff*size >= 0) {
 				return false
 			}
 		}
@@ -672,10 +671,10 @@ func (v *epochVisits) handOn(s int32, visits float64, lo, hi int32) {
 			continue
 		}
 		floats.AddScaled(v.returns, x*visits, v.class.kernel.ReturnsOf(int(c), v.e.Dim))
-		row := v.row(v.class.states, c)
-		for j, to := range row.to {
-			if n := row.number[j]; n < lo || n >= hi {
-				v.at(v.e.After(v.epoch, row.letters[j]))[to] += float64(x * visits * row.prob[j])
+		to, prob, letters := v.row(c)
+		for j, n := range v.numbers(v.class.states, c) {
+			if n < lo || n >= hi {
+				v.at(v.e.After(v.epoch, letters[j]))[to[j]] += float64(x * visits * prob[j])
 			}
 		}
 	}
