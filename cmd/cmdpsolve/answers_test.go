@@ -41,6 +41,11 @@ func TestAnswers(t *testing.T) {
 			var out, errs bytes.Buffer
 			status := run(context.Background(), append([]string{c.Command, file, "--format", "json"}, c.Arguments...),
 				&out, &errs)
+			args := append([]string{c.Command, file}, c.Arguments...)
+			if r := resultOf(t, &ask{args: args, fails: status != exitDone}); r != nil {
+				checkView(t, r)
+				checkConsistent(t, r)
+			}
 			if status == exitUsage {
 				if !slices.Contains(c.Answer, any("refused")) || !strings.Contains(errs.String(), "state") {
 					t.Fatalf("refused: %s: want %v", errs.String(), c.Answer)

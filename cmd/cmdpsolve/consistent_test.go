@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,9 +68,12 @@ func checkConsistent(t *testing.T, r *result) {
 		c.same("the objective and its worst return", c.num("objective"),
 			c.obj("returns").obj(goal).num(map[bool]string{true: "least", false: "greatest"}[c.maximizes()]))
 		c.shares("policies that are drawn", c.list("drawn"), "probability", 1)
+		c.setOfModels(goal)
 	case "game":
 		c.same("the value and the return", c.num("objective"), c.of("returns", goal).num(""))
 		c.want(c.text("verdict") == "minimax" || !c.has("violation"), "a violation beside a gap", c.num("violation"))
+		c.want(!(c.beyond(c.num("objective"), c.num("bound")) > 0), "an objective that the opponent does not let be",
+			c.num("objective"), c.num("bound"))
 		for _, player := range []string{"agent", "opponent"} {
 			c.players(c.list("policies." + player))
 		}
@@ -81,6 +85,9 @@ func checkConsistent(t *testing.T, r *result) {
 	case "fleet played":
 		c.same("the objective", c.num("objective"), c.obj("returns").obj(goal).num("mean"))
 		c.same("the first way", c.num("objective"), c.list("ways")[0].num("objective.mean"))
+		for _, l := range c.list("ways")[0].list("limits") {
+			c.broken(l)
+		}
 	case "log":
 		price := c.num("objective") - c.num("credible.mean_optimum")
 		if c.maximizes() {
@@ -89,11 +96,8 @@ func checkConsistent(t *testing.T, r *result) {
 		c.same("the price of not knowing", c.num("credible.price"), price)
 		c.want(!(price < -1e-6), "a plan that is better than the best", price)
 	case "samples":
-		beyond := c.num("exact.objective") - c.num("bound")
-		if !c.maximizes() {
-			beyond = -beyond
-		}
-		c.want(!(beyond > 1e-9), "an optimum beyond the bound", c.num("exact.objective"), c.num("bound"))
+		c.want(!(c.beyond(c.num("exact.objective"), c.num("bound")) > 1e-9), "an optimum beyond the bound",
+			c.num("exact.objective"), c.num("bound"))
 	case "learn":
 		c.same("the objective", c.num("objective"), c.of("average", goal).num(""))
 		c.same("the optimum", c.num("exact.objective"), c.obj("exact").of("returns", goal).num(""))
@@ -113,7 +117,106 @@ func checkConsistent(t *testing.T, r *result) {
 		c.want(r.num("value") > r.num("support") && r.num("distance") > 0, "a certificate proves nothing",
 			r.num("value"),
 			r.num("support"), r.num("distance"))
+		c.reaches(r)
 	}
+}
+
+// beyond is by how much x is better than y.
+func (c *consistency) beyond(x, y float64) float64 {
+	if c.maximizes() {
+		return x - y
+	}
+	return y - x
+}
+
+// exceeds is by how much a return from least to greatest breaks a limit.
+func exceeds(l answer, least, greatest float64) float64 {
+	if l.text("kind") == "at_least" {
+		return l.num("limit") - least
+	}
+	return greatest - l.num("limit")
+}
+
+// setOfModels looks at a plan over a set of models: the nominal model is one of them, and its optimum the best that any
+// plan has there; a policy that is drawn breaks those limits that its worst returns break.
+func (c *consistency) setOfModels(goal string) {
+	c.t.Helper()
+	there := c.of("nominal", goal).num("")
+	c.want(!(c.beyond(there, c.num("nominal_optimum")) > 1e-6*(1+math.Abs(there))),
+		"more than the optimum of the nominal model", there, c.num("nominal_optimum"))
+	for name, x := range c.obj("nominal") {
+		x, r := answer{"": x}.num(""), c.obj("returns").obj(name)
+		c.want(!(x < r.num("least")-1e-6*(1+math.Abs(x))) && !(x > r.num("greatest")+1e-6*(1+math.Abs(x))),
+			"the nominal "+name+" out of its bounds", x, r.num("least"), r.num("greatest"))
+	}
+	for _, d := range c.list("drawn") {
+		for _, l := range c.list("constraints") {
+			r := d.obj("returns").obj(l.text("return"))
+			if by := exceeds(l, r.num("least"), r.num("greatest")); math.Abs(by) > 1e-6 {
+				c.want(slices.Contains(d.texts("breaks"), l.text("constraint")) == (by > 0),
+					fmt.Sprintf("a drawn policy breaks %v", d.texts("breaks")), by)
+			}
+		}
+	}
+}
+
+// broken compares how a limit was broken in episodes with what is computed of that: the mean excess of the episodes
+// that break it has at most the standard error of numbers from 0 to the greatest.
+func (c *consistency) broken(l answer) {
+	c.t.Helper()
+	if !l.has("exact") {
+		return
+	}
+	n := c.num("episodes")
+	share, excess := l.num("broken.share"), l.num("exact.excess")
+	c.want(math.Abs(share-l.num("exact.broken")) <= 5*math.Sqrt(0.25/n), "how often "+l.text("constraint")+" is broken",
+		share, l.num("exact.broken"))
+	if within := 5 * l.num("most") / math.Sqrt(share*n); share*n > 30 {
+		c.want(math.Abs(excess-l.num("excess")) <= within+1e-9*l.num("most"), "the excess of "+l.text("constraint"),
+			excess, l.num("excess"))
+	}
+}
+
+// reaches: what is allowed reaches the support of a certificate, if limits on single returns alone are asked for; where
+// it reaches farther, the certificate says that it holds for what is possible.
+func (c *consistency) reaches(r answer) {
+	c.t.Helper()
+	_, text, _ := strings.Cut(c.text("wanted"), " subject to ")
+	if text == "" {
+		text = strings.TrimPrefix(strings.ReplaceAll(c.text("wanted"), ", subject to", ""), "meet ")
+	}
+	type limit struct {
+		of    string
+		above bool
+		bound float64
+	}
+	var limits []limit
+	for part := range strings.SplitSeq(text, ", ") {
+		m := limitOnReturn.FindStringSubmatch(part)
+		if m == nil || r.obj("direction")[m[1]] == nil {
+			return
+		}
+		bound, err := strconv.ParseFloat(m[3], 64)
+		if err != nil {
+			return
+		}
+		limits = append(limits, limit{m[1], m[2] == "≤", bound})
+	}
+	reached := 0.0
+	for name := range r.obj("direction") {
+		most, x := math.Inf(1), r.of("direction", name).num("")
+		for _, l := range limits {
+			if l.of == name && l.above == (x > 0) {
+				most = min(most, x*l.bound)
+			}
+		}
+		if math.Abs(x) > 1e-9 {
+			reached += most
+		}
+	}
+	tight := math.Abs(reached-r.num("support")) <= 1e-5*(1+math.Abs(reached))
+	c.want(tight != r.is("possible"), fmt.Sprint("what is allowed reaches the support of a certificate: ", tight), reached,
+		r.num("support"))
 }
 
 // planned looks at a plan.
@@ -184,6 +287,22 @@ func (c *consistency) agents() {
 			c.same("all agents' "+name, c.of("returns", name).num(""), total)
 			c.want(c.obj("whole").of("returns", name).has(""), "no whole agents' "+name)
 			c.same("whole agents' "+name, c.obj("whole").of("returns", name).num(""), whole)
+		}
+	}
+	for _, e := range c.list("whole.exceeded") {
+		for _, l := range c.list("constraints") {
+			x := c.obj("whole").of("returns", l.text("return")).num("")
+			if l.text("constraint") != e.text("constraint") || math.IsNaN(x) {
+				continue
+			}
+			c.same("what whole agents exceed "+l.text("constraint")+" by", e.num("by"), exceeds(l, x, x))
+			sign, most := map[bool]float64{true: -1, false: 1}[l.text("kind") == "at_least"], 0.0
+			for _, k := range c.list("types") {
+				for _, p := range k.list("policies") {
+					most = max(most, sign*p.of("returns", l.text("return")).num(""))
+				}
+			}
+			c.same("the most that one agent uses of "+l.text("constraint"), e.num("agent"), most)
 		}
 	}
 	c.shares("agents of types", c.list("types"), "count", c.num("agents"))
@@ -304,19 +423,23 @@ func TestCommandsAgree(t *testing.T) {
 func TestSlackOfSteps(t *testing.T) {
 	t.Chdir(t.TempDir())
 	slackOf := func(limit string) float64 {
-		text := "format: cmdp/1\nreturns: [made, places]\ngoal: {maximize: made}\nconstraints: [{return: places, " + limit +
-			"}]\nfleet:\n  - name: van\n    count: 6\n    model:\n      horizon: 3\n      states: [full, empty]\n" +
-			"      start: full\n      returns: [made]\n      transitions:\n" +
-			"        - {state: full, action: drive, next: {empty: 1}, returns: [3]}\n" +
-			"        - {state: full, action: park, next: {full: 1}, returns: [0]}\n" +
-			"        - {state: empty, action: charge, next: {full: 0.5, empty: 0.5}, returns: [0]}\n" +
-			"        - {state: empty, action: park, next: {empty: 1}, returns: [0]}\n" +
-			"    returns: {made: made, places: {action: charge}}\n    starts: {full: 2, empty: 4}\n"
+		text := vans("{return: places, " + limit + "}")
 		if err := os.WriteFile("steps.yaml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		said, _ := printed(t, "json", "check", "steps.yaml")
-		return answerOf(t, said).list("limits")[0].num("largest_slack")
+		slack := answerOf(t, said).list("limits")[0].num("largest_slack")
+		if strings.HasPrefix(limit, "steps") { // the page's slider ends where the slack does
+			tail, end := pageOf(t, "steps.yaml").about.list("tails")[0], 5-slack
+			got := tail.num("min")
+			if strings.Contains(limit, "at_least") {
+				got, end = tail.num("max"), 1+slack
+			}
+			if !near(got, end) {
+				t.Errorf("%s: the slider ends at %g: want %g", limit, got, end)
+			}
+		}
+		return slack
 	}
 	for _, side := range []string{"at_most: 5", "at_least: 1"} {
 		least, greatest := math.Inf(1), math.Inf(-1)
@@ -331,6 +454,53 @@ func TestSlackOfSteps(t *testing.T) {
 			t.Errorf("all steps have the slack %g", least)
 		}
 	}
+}
+
+// TestViewOfSeveralLimits: of several limits on a return at a step the tables of a fleet have the narrowest.
+func TestViewOfSeveralLimits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 7))
+	t.Chdir(t.TempDir())
+	seen := 0
+	for range 6 {
+		var limits []string
+		for range 6 {
+			step := 2 + rng.IntN(2)
+			limits = append(limits, fmt.Sprintf("{return: places, steps: %d, %s}", step, []string{
+				fmt.Sprint("at_least: ", rng.Float64()), fmt.Sprint("at_most: ", 3+2*rng.Float64())}[rng.IntN(2)]))
+		}
+		if err := os.WriteFile("vans.yaml", []byte(vans(strings.Join(limits, ", "))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, status := printed(t, "json", "plan", "vans.yaml")
+		r := resultOf(t, &ask{args: []string{"plan", "vans.yaml"}, fails: status != exitDone})
+		checkConsistent(t, r)
+		for _, of := range r.shown {
+			if of.Table == nil || of.Table.Columns[0] != "step" {
+				continue
+			}
+			for h, row := range of.Table.Rows {
+				if want := viewOf(r).limitAt("places", h+1); row[2] != want {
+					t.Errorf("%v: step %d shows the limit %q: want %q", limits, h+1, row[2], want)
+				}
+				seen += indicator(row[2] != "")
+			}
+		}
+	}
+	if seen < 8 {
+		t.Errorf("%d limits are shown: want more", seen)
+	}
+}
+
+// vans is a fleet whose agents charge or drive.
+func vans(limits string) string {
+	return "format: cmdp/1\nreturns: [made, places]\ngoal: {maximize: made}\nconstraints: [" + limits +
+		"]\nfleet:\n  - name: van\n    count: 6\n    model:\n      horizon: 3\n      states: [full, empty]\n" +
+		"      start: full\n      returns: [made]\n      transitions:\n" +
+		"        - {state: full, action: drive, next: {empty: 1}, returns: [3]}\n" +
+		"        - {state: full, action: park, next: {full: 1}, returns: [0]}\n" +
+		"        - {state: empty, action: charge, next: {full: 0.5, empty: 0.5}, returns: [0]}\n" +
+		"        - {state: empty, action: park, next: {empty: 1}, returns: [0]}\n" +
+		"    returns: {made: made, places: {action: charge}}\n    starts: {full: 2, empty: 4}\n"
 }
 
 // TestUnknownConflicts: that limits are compatible but for one is said of those of which it is known.
@@ -368,4 +538,113 @@ func TestLateConflict(t *testing.T) {
 	if clash != nil || err != nil || !strings.Contains(said.String(), "within 1s (see --budget)") {
 		t.Errorf("%v, %v, %q: want nothing found, and said so", clash, err, said.String())
 	}
+}
+
+// TestDrawnOfSets: of random problems with wide intervals, some of whose plans draw policies, all numbers fit each
+// other.
+func TestDrawnOfSets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 1))
+	breaking, inside := 0, 0
+	for trial := range 60 {
+		p := drawProblem(rng, []string{"horizon: 2", "discount: 0.75"}[trial%2])
+		for i := range p.limits {
+			p.limits[i].bound += rng.Float64()
+		}
+		args := []string{"plan", p.write(t, 1), "--interval", fmt.Sprint(0.05 + 0.2*rng.Float64())}
+		var out, errs strings.Builder
+		r := resultOf(t, &ask{args: args, fails: run(t.Context(), args, &out, &errs) != exitDone})
+		if r == nil {
+			continue
+		}
+		checkConsistent(t, r)
+		for _, d := range answer(r.has).list("drawn") {
+			breaking += indicator(len(d.texts("breaks")) > 0)
+			for _, l := range answer(r.has).list("constraints") {
+				x := d.obj("returns").obj(l.text("return"))
+				inside += indicator(x.num("least") < l.num("limit")-1e-3 && x.num("greatest") > l.num("limit")+1e-3)
+			}
+		}
+	}
+	if breaking < 2 || inside < 2 {
+		t.Errorf("%d policies that are drawn break a limit, %d not in every model: want more", breaking, inside)
+	}
+}
+
+// TestGamesFit: of random games in which both players draw, all numbers fit each other, and are shown.
+func TestGamesFit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 2))
+	for trial := range 6 {
+		args := []string{"plan", duel(t, rng, []string{"maximize", "minimize"}[trial%2])}
+		r := resultOf(t, &ask{args: args})
+		checkView(t, r)
+		checkConsistent(t, r)
+	}
+}
+
+// TestMirroredEpisodes: the episodes of a problem with all returns negated are those of the problem, negated: what is
+// told of the lowest is told of the highest, with the same intervals.
+func TestMirroredEpisodes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 3))
+	flagFolder(t)
+	for trial := range 4 {
+		p := drawProblem(rng, []string{"discount: 0.75", "horizon: 3"}[trial%2])
+		p.limits = nil
+		file, mirror := p.write(t, 1), p.mirrored().write(t, 1)
+		printed(t, "json", "plan", file, "--policy", "policy.csv")
+		var told [2]answer
+		for k, of := range []string{file, mirror} {
+			text, _ := printed(t, "json", "simulate", of, "--policy", "policy.csv", "--distribution", "--episodes", "500")
+			told[k] = answerOf(t, text)
+		}
+		for _, name := range []string{"gain", "cost"} {
+			a, b := told[0].obj("distribution").obj(name), told[1].obj("distribution").obj(name)
+			for _, of := range []string{"", "ci95."} {
+				sign := -1.0
+				if of != "" {
+					sign = 1
+				}
+				same := func(x, y string, sign float64) {
+					v, w := a.numAt(of+x), sign*b.numAt(of+y)
+					if alike := of != "" && math.Abs(v-w) < 0.1*v; !alike && !near(v, w) { // intervals go by single episodes
+						t.Errorf("trial %d: %s%s of %s is %g, and %s%s in the mirror %g", trial, of, x, name, v, of, y, w)
+					}
+				}
+				same("mean", "mean", sign)
+				same("sd", "sd", 1)
+				same("cvar/lowest_0.05", "cvar/highest_0.05", sign)
+				same("cvar/highest_0.05", "cvar/lowest_0.05", sign)
+			}
+		}
+	}
+}
+
+// TestIntervalsOfTails: where the worst, or the best, twentieth of the episodes is a single value, its mean is known.
+func TestIntervalsOfTails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := "format: cmdp/1\ndiscount: 0.5\nstates: [on, done]\nstart: on\nreturns: [gain, loss]\n" +
+		"goal: {maximize: gain}\ntransitions:\n  - {state: on, action: draw, outcomes: [" +
+		"{probability: 0.5, next: done, returns: [0, 0]}, " +
+		"{probability: 0.48, next: done, returns: [4, -4]}, {probability: 0.02, next: done, returns: [10, -10]}]}\n"
+	if err := os.WriteFile("draw.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed(t, "json", "plan", "draw.yaml", "--policy", "policy.csv")
+	told, _ := printed(t, "json", "simulate", "draw.yaml", "--policy", "policy.csv", "--distribution")
+	for name, sure := range map[string]string{"gain": "lowest", "loss": "highest"} {
+		half := answerOf(t, told).obj("distribution").obj(name).obj("ci95")
+		for _, end := range []string{"lowest", "highest"} {
+			if x := half.numAt("cvar/" + end + "_0.05"); (x == 0) != (end == sure) {
+				t.Errorf("the mean of the %s %s is known up to %g", end, name, x)
+			}
+		}
+	}
+}
+
+// numAt is num for a member whose own name has a dot, after a slash.
+func (a answer) numAt(path string) float64 {
+	before, name, inside := strings.Cut(path, "/")
+	if !inside {
+		return a.num(path)
+	}
+	return a.of(before, name).num("")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"cmdpsolve/cmdp/problem"
 )
@@ -38,6 +40,10 @@ func pageOf(t *testing.T, file string) *pageAsked {
 		t.Fatal(err)
 	}
 	a := &pageAsked{t: t, file: file, all: &explorers{first: e,
+		read: func(ctx context.Context, set map[string]string) (*loaded, error) {
+			other := streams{problem: &problem.ReadOptions{Set: set}}
+			return (&memoryOptions{fleets: true}).load(ctx, other, file)
+		},
 		unfold: func(ctx context.Context, p *problem.Problem) (*loaded, error) {
 			return new(memoryOptions).compile(ctx, p, file)
 		}}}
@@ -79,14 +85,18 @@ func TestExploredIsTheCommand(t *testing.T) {
 		}
 		files[i] = path
 	}
-	files = append(files, "matrix:game=regret3,limit=-0.1", "inventory")
+	files = append(files, "matrix:game=regret3,limit=-0.1", duel(t, rng, "maximize"), rides(t), "inventory")
 	for trial := range 9 {
 		files = append(files, drawProblem(rng, []string{"horizon: 3", "discount: 0.75", "criterion: average"}[trial%3]).
 			write(t, 1))
 	}
 	counts := make(map[string]int)
-	for _, file := range files {
+	defer func(before time.Duration) { mostCounting = before }(mostCounting)
+	for i, file := range files {
 		a := pageOf(t, file)
+		if i%2 == 1 { // all that varies is played
+			mostCounting = 0
+		}
 		a.checkAbout()
 		for k := range 4 {
 			a.checkPlanned(counts, a.question(rng, k))
@@ -103,6 +113,41 @@ func TestExploredIsTheCommand(t *testing.T) {
 			t.Errorf("%v: want more %s", counts, what)
 		}
 	}
+}
+
+// rides writes a problem whose policies have more returns than its page: the excess of the worst episodes stands before
+// the chance, and no horizon lets episodes be counted.
+func rides(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rides.yaml")
+	text := "format: cmdp/1\ndiscount: 1\nstates: [on, done]\nstart: on\nreturns: [gain, pain]\ngoal: {maximize: gain}\n" +
+		"constraints:\n  - {return: pain, at_most: 7, cvar: 0.2}\n  - {return: gain, at_least: 2, probability: 0.4}\n" +
+		"transitions:\n  - {state: on, action: slow, next: {on: 0.5, done: 0.5}, returns: [1, 1]}\n" +
+		"  - {state: on, action: fast, next: {on: 0.6, done: 0.4}, returns: [2, 3]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// duel writes a game of two steps in which both players draw, with actions of their own.
+func duel(t *testing.T, rng *rand.Rand, goal string) string {
+	t.Helper()
+	file, rows := filepath.Join(t.TempDir(), "duel.yaml"), ""
+	for state := range 2 {
+		for a, mine := range []string{"heads", "tails"} {
+			for b, theirs := range []string{"even", "odd"} {
+				rows += fmt.Sprintf("  - {state: %d, action: %s, opponent: %s, next: {%d: 1}, returns: [%g, %d]}\n",
+					state, mine, theirs, (a+b)%2, float64((a+b)%2*(2+state+a))+rng.Float64(), a)
+			}
+		}
+	}
+	text := "format: cmdp/1\nhorizon: 2\nstates: 2\nstart: 0\nreturns: [gain, cost]\ngoal: {" + goal +
+		": gain}\ntransitions:\n" + rows
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // question moves the limits of the problem, and chooses another goal.
@@ -239,11 +284,176 @@ func (a *pageAsked) checkPlanned(counts map[string]int, q answer) {
 			t.Errorf("%v: in conflict %v: the page says %v", words, c, got)
 		}
 	}
+	a.wantExactLimits(words, q)
 	a.checkNotes(words, plan, want)
 	a.checkPlayers(plan, want)
+	a.checkLists(plan)
+	a.checkThrough(q, plan)
 	if plan.num("id") > 0 && want.text("status") == "optimal" && !a.about.is("game") && !a.about.has("fleet") {
 		q["id"] = plan.num("id")
-		a.checkSaved(counts, q, want)
+		a.checkSaved(counts, q, report) // of several optima the page may show another than the command
+	}
+}
+
+// wantExactLimits: the command has every limit that was moved, to the last digit.
+func (a *pageAsked) wantExactLimits(words []string, q answer) {
+	a.t.Helper()
+	for _, l := range q.list("limits") {
+		same := func(o answer) bool {
+			return o.text("return") == l.text("return") && o.text("kind") == l.text("kind") && o.num("value") == l.num("value")
+		}
+		word := l.text("return") + "=" + strconv.FormatFloat(l.num("value"), 'g', -1, 64)
+		if !slices.Contains(words, word) && !slices.ContainsFunc(a.about.list("limits"), same) {
+			a.t.Errorf("%v: the command has no %s", words, word)
+		}
+	}
+}
+
+// policyOf asks for a policy; it is nil if there is none.
+func (a *pageAsked) policyOf(plan answer, more answer) answer {
+	question := answer{"id": plan.num("id"), "step": -1.0, "player": "agent", "most": 1000}
+	maps.Copy(question, more)
+	got, err := a.ask("policy", question)
+	if err != nil {
+		return nil
+	}
+	return got
+}
+
+// doneIn adds up how often each action is taken in each state.
+func doneIn(policy answer, done map[string]float64) {
+	for _, s := range policy.list("states") {
+		for i, name := range s.texts("names") {
+			done[s.text("name")+"/"+name] += s.num("visits") * s.numbers("shares")[i]
+		}
+	}
+}
+
+// checkLists: what is done over all steps is what is done at each of them, by either player and by every type, and a
+// search finds the states that have what is looked for in their names or in those of their actions.
+func (a *pageAsked) checkLists(plan answer) {
+	a.t.Helper()
+	for _, player := range []string{"agent", "opponent"} {
+		for kind := range max(1, len(a.about.list("fleet.types"))) {
+			of := answer{"player": player, "type": kind}
+			all := a.policyOf(plan, of)
+			if all == nil || player == "opponent" && !a.about.is("game") {
+				continue
+			}
+			whole, sum := make(map[string]float64), make(map[string]float64)
+			doneIn(all, whole)
+			for h := range int(a.about.num("steps")) {
+				doneIn(a.policyOf(plan, answer{"player": player, "type": kind, "step": float64(h)}), sum)
+			}
+			for at, x := range whole {
+				if a.about.num("steps") > 0 && !near(x, sum[at]) {
+					a.t.Errorf("%s: the %s does %s %g times, and %g times at single steps", a.file, player, at, x, sum[at])
+				}
+				for part := range strings.SplitSeq(at, "/") {
+					a.checkSearch(plan, of, all, part)
+				}
+			}
+		}
+	}
+}
+
+func (a *pageAsked) checkSearch(plan, of, all answer, part string) {
+	a.t.Helper()
+	search := strings.ToUpper(part[:min(len(part), 3)])
+	if strings.ToValidUTF8(search, "") != search {
+		return
+	}
+	has := func(name string) bool { return strings.Contains(strings.ToUpper(name), search) }
+	var want []string
+	for _, s := range all.list("states") {
+		if has(s.text("name")) || slices.ContainsFunc(s.texts("names"), has) {
+			want = append(want, s.text("name"))
+		}
+	}
+	for _, most := range []int{1000, 1} {
+		found := a.policyOf(plan, answer{"player": of["player"], "type": of["type"], "search": search, "most": most})
+		var got []string
+		for _, s := range found.list("states") {
+			got = append(got, s.text("name"))
+		}
+		if !slices.Equal(got, want[:min(most, len(want))]) || int(found.num("found")) != len(want) {
+			a.t.Errorf("%s: a search for %q finds %v, %v in all: want %v", a.file, search, got, found.num("found"), want)
+		}
+	}
+}
+
+// checkThrough: the curve that belongs to a plan has nothing worse than the plan, whichever way it is looked at.
+func (a *pageAsked) checkThrough(q, plan answer) {
+	a.t.Helper()
+	returns := a.about.list("returns")
+	if len(returns) < 2 || a.about.is("game") || plan.text("report.status") != "optimal" || plan.num("id") == 0 {
+		return
+	}
+	for _, signs := range [][]float64{{1, -1}, {-1, 1}, {1, 1}, {-1, -1}} {
+		curve, err := a.ask("front", answer{"over": []any{returns[0].text("name"), returns[1].text("name")}, "signs": signs,
+			"limits": q["limits"], "id": plan.num("id")})
+		if err != nil || curve.text("status") != "optimal" {
+			continue // a return that grows without end
+		}
+		for _, turn := range []float64{0, 0.25, 0.5, 0.75, 1} {
+			worth := func(x []float64) (sum float64) {
+				for k, weight := range []float64{turn, 1 - turn} {
+					span := math.Abs(returns[k].num("max")-returns[k].num("min")) + 1e-9
+					sum += weight * signs[k] * x[k] / span
+				}
+				return sum
+			}
+			most := math.Inf(-1)
+			list, _ := curve["points"].([]any)
+			for _, p := range list {
+				most = max(most, worth(answer{"": p}.numbers("")))
+			}
+			of := plan.obj("report")
+			if own := worth([]float64{of.of("returns", returns[0].text("name")).num(""),
+				of.of("returns", returns[1].text("name")).num("")}); own > most+5e-3 {
+				a.t.Errorf("%s: %v: the plan is better than its curve by %g, looked at by %g", a.file, signs, own-most, turn)
+			}
+		}
+	}
+}
+
+// TestExploredGiven: constants, limits on every episode and widths that the page gives, together too, are those of the
+// file that has them.
+func TestExploredGiven(t *testing.T) {
+	flagFolder(t)
+	base := readText(t, "delivery.yaml")
+	a := pageOf(t, "delivery.yaml")
+	always := a.about.list("always")[0].num("constraint")
+	for k := range 8 {
+		given, text := map[string]any{}, base
+		var more []string
+		if k&1 > 0 {
+			given["set"] = map[string]any{"wanted": 0.6, "risk": 0.05}
+			text = strings.NewReplacer("risk: 0.03", "risk: 0.05", "wanted: 0.75", "wanted: 0.6").Replace(text)
+		}
+		if k&2 > 0 {
+			given["always"] = map[string]any{fmt.Sprint(always): 6}
+			text = strings.Replace(text, "at_most: charge, always", "at_most: 6, always", 1)
+		}
+		if k&4 > 0 {
+			given["width"] = map[string]any{"interval": 0.01}
+			more = []string{"--interval", "0.01", "--gap", "1e-8"}
+		}
+		if err := os.WriteFile("given.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		told, _ := printed(t, "json", append([]string{"plan", "given.yaml"}, more...)...)
+		want := answerOf(t, told)
+		about, err := a.ask("about", answer{"given": given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := a.ask("plan", answer{"limits": about["limits"], "given": given})
+		if got := plan.obj("report"); err != nil || got.text("status") != want.text("status") ||
+			!near(got.num("objective"), want.num("objective")) || plan.text("wanted") != want.text("wanted") {
+			t.Errorf("given %v: %s %g, %s, %v: want %s %g, %s", given, got.text("status"), got.num("objective"),
+				plan.text("wanted"), err, want.text("status"), want.num("objective"), want.text("wanted"))
+		}
 	}
 }
 
@@ -283,8 +493,18 @@ func (a *pageAsked) checkNotes(words []string, plan, want answer) {
 	for _, s := range want.list("shown") {
 		sentences = append(sentences, s.texts("note")...)
 	}
+	chosen := func(of answer) []float64 {
+		var at []float64
+		for _, l := range of.list("thresholds") {
+			at = append(at, l.num("threshold"))
+		}
+		return at
+	}
+	// Of thresholds that are as good as one another the page may show another one than the command.
+	others := !slices.Equal(chosen(plan.obj("report")), chosen(want))
 	own := func(s string) bool {
-		return strings.HasPrefix(s, "For learn") || strings.HasPrefix(s, "Branch ") || strings.HasPrefix(s,
+		return others && (strings.Contains(s, " with the threshold ") || strings.HasPrefix(s, "A policy remembers")) ||
+			strings.HasPrefix(s, "For learn") || strings.HasPrefix(s, "Branch ") || strings.HasPrefix(s,
 			"Limits hold") ||
 			strings.HasPrefix(s, "With whole numbers") || strings.HasPrefix(s, "No policy keeps")
 	}
@@ -351,9 +571,13 @@ func (a *pageAsked) checkSaved(counts map[string]int, q, want answer) {
 	}
 	counts["episodes"]++
 	for i, r := range a.about.list("returns") {
-		got, mean, total := episodes.list("returns")[i], want.of("returns", r.text("name")).num(""), 0.0
-		for _, share := range got.numbers("shares") {
+		got, mean, total, sum := episodes.list("returns")[i], want.of("returns", r.text("name")).num(""), 0.0, 0.0
+		for k, share := range got.numbers("shares") {
 			total += share
+			sum += share * got.numbers("values")[k]
+		}
+		if !near(sum, got.num("mean")) {
+			t.Errorf("%s: values of %s have the mean %g, and %g is told", a.file, r.text("name"), sum, got.num("mean"))
 		}
 		within := 6*got.num("half") + 1e-5*(1+math.Abs(mean))
 		if a.about.is("average") { // a run of so many steps begins somewhere

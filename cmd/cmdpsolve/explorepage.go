@@ -174,7 +174,7 @@ type variedReturn struct {
 }
 
 // mostCounting bounds the time for which distributions are computed before episodes are played.
-const mostCounting = 2 * time.Second
+var mostCounting = 2 * time.Second
 
 // mostEpisodes bounds the episodes that are played for the page, mostPlayed their steps, mostValues the
 // values of a distribution that is computed.

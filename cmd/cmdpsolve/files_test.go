@@ -237,8 +237,10 @@ algorithms: [optcmdp]
 episodes: 5
 seeds: 1
 safe-policy: policy.csv
+null-policy: null.csv
 problems: [problem.yaml]
 `,
+		"null.csv": "",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -265,6 +267,7 @@ problems: [problem.yaml]
 		{"plan -", "--policy ", "problem.yaml"},
 		{"learn problem.yaml --resume logged.checkpoint", "--policy ", "log.csv"},
 		{"compare --suite told.yaml", "--tables ", "policy.csv"},
+		{"compare --suite told.yaml", "--tables ", "null.csv"},
 		{"plan .new.csv.7.tmp", "--policy ", "new.csv"},
 		{"plan .new.csv.lock", "--policy ", "./new.csv"},
 		{"learn .new.csv.lock --episodes 5", "--save ", "new.csv"},

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // TestVerticesThatPrintAlike: they are listed once, and slopes lead to the next that is listed.
@@ -76,6 +79,84 @@ func TestSweepFigure(t *testing.T) {
 		if len(want) > 0 {
 			t.Errorf("missing: %v", want)
 		}
+	}
+}
+
+// TestBandsReachTheCorners: whatever is to be large or small, the band of a curve lies on its better side, and has a
+// point at every corner of the outer set between the ends of the curve.
+func TestBandsReachTheCorners(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 9))
+	corners := 0
+	for trial := range 16 {
+		problem := drawProblem(rng, []string{"horizon: 3", "discount: 0.75"}[trial%2])
+		problem.limits = nil
+		p, err := load(problem.write(t, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := []objective{{0, "gain", float64(1 - trial/2%2*2)}, {1, "cost", float64(1 - trial/4%2*2)}}
+		f, err := p.Front(t.Context(), []query.Objective{over[0].wanted(), over[1].wanted()},
+			exact.FrontOptions{Error: 0.05, Points: 6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := f.Parts[0].Result
+		line := newFrontReport(p, over, f, 0).curves(r)[0]
+		for i, y := range line.Y {
+			if better := over[1].sign; line.Low[i] > y || line.High[i] < y ||
+				better > 0 && line.Low[i] < y || better < 0 && line.High[i] > y {
+				t.Errorf("trial %d: at %g the band from %g to %g of the curve at %g", trial, line.X[i], line.Low[i],
+					line.High[i], y)
+			}
+		}
+		for _, c := range r.Corners {
+			x, y := -over[0].sign*c[0], -over[1].sign*c[1]
+			i := slices.Index(line.X, x)
+			if i < 0 { // beyond an end
+				continue
+			}
+			corners++
+			if edge := map[bool]float64{true: line.High[i], false: line.Low[i]}[over[1].sign > 0]; !near(edge, y) {
+				t.Errorf("trial %d: the band has its edge at %g, %g: the corner is at %g", trial, x, edge, y)
+			}
+		}
+	}
+	if corners < 8 {
+		t.Errorf("%d corners: want more", corners)
+	}
+}
+
+// TestDrawsOfComponents: it is said of a plan that draws one of several policies whether these draw too.
+func TestDrawsOfComponents(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 10))
+	seen := map[bool]int{}
+	for range 30 {
+		file := filepath.Join(t.TempDir(), "problem.json")
+		text := strings.Replace(drawn(rng, "average", 0, true), `"constraints":[`,
+			`"constraints":[{"return":"reward","at_most":4},`, 1)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Solve(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != exact.Optimal || len(r.Mixture) == 0 {
+			continue
+		}
+		draws := slices.ContainsFunc(r.Mixture, func(c exact.WeightedPolicy) bool { return c.Policy.Randomized() > 0 })
+		seen[draws]++
+		said := strings.Join(newPlanReport(p, r, 0).notes(p, true), " ")
+		if strings.Contains(said, "none of them draws anything") == draws {
+			t.Errorf("components draw, %v: %s", draws, said)
+		}
+	}
+	if seen[true] < 2 || seen[false] < 2 {
+		t.Errorf("%v plans have components that draw: want more of both", seen)
 	}
 }
 

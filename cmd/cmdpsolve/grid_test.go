@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/problem"
 )
 
@@ -18,6 +21,60 @@ func TestMarksOfMap(t *testing.T) {
 	want := []gridMark{{0, 0, "start"}, {1, 1, "hole"}, {1, 3, "hole"}, {2, 3, "hole"}, {3, 0, "hole"}, {3, 3, "goal"}}
 	if got := gridOf(p.Query).Marks; !slices.Equal(got, want) {
 		t.Errorf("got %v: want %v", got, want)
+	}
+}
+
+// TestPlacesWithMemory: what is remembered does not move a state.
+func TestPlacesWithMemory(t *testing.T) {
+	p, err := load("../../docs/examples/corridor.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string][2]int{"west": {0, 0}, "a": {0, 1}, "hall": {0, 2}, "b": {0, 3}, "pit": {1, 3}}
+	g := gridOf(p.Query)
+	if g.Rows != 2 || g.Columns != 4 || len(g.Row) != p.Model.States() || len(g.Row) <= len(places) {
+		t.Fatalf("%d rows, %d columns, %d states", g.Rows, g.Columns, len(g.Row))
+	}
+	for s := range g.Row {
+		name, _, _ := strings.Cut(p.recalled(s), " ")
+		if got := [2]int{g.Row[s], g.Column[s]}; got != places[name] {
+			t.Errorf("%s is at %v: want %v", p.recalled(s), got, places[name])
+		}
+	}
+}
+
+// TestMarksOfMostVisits: a cell of the map has the mark of what is done there most often, with a plus where other
+// things are done too.
+func TestMarksOfMostVisits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 8))
+	p, err := load("../../docs/examples/corridor.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, marks := gridOf(p.Query), map[string]string{"left": "←", "up": "↑", "0.7 right, 0.3 up": "→", "stay": "o"}
+	for range 100 {
+		v := &policyShown{loaded: p}
+		most, does, several := map[[2]int]float64{}, map[[2]int]string{}, map[[2]int]bool{}
+		for range 1 + rng.IntN(12) {
+			l := policyLine{state: rng.IntN(p.Model.States()), visits: rng.Float64()}
+			l.steps.does = slices.Sorted(maps.Keys(marks))[rng.IntN(len(marks))]
+			v.lines = append(v.lines, l)
+			at := [2]int{g.Row[l.state], g.Column[l.state]}
+			_, again := most[at]
+			several[at] = several[at] || again || strings.Contains(l.steps.does, ",")
+			if l.visits > most[at] {
+				most[at], does[at] = l.visits, l.steps.does
+			}
+		}
+		table := v.grid()[0].(*report.Table)
+		for i, row := range table.Rows {
+			for j, cell := range row[1:] {
+				at := [2]int{i, j}
+				if want := marks[does[at]] + map[bool]string{true: "+"}[several[at]]; cell != want {
+					t.Errorf("%v: %v: want %s", at, cell, want)
+				}
+			}
+		}
 	}
 }
 

@@ -307,6 +307,31 @@ func TestLearnedSummary(t *testing.T) {
 	}
 }
 
+// TestAdviceGoesByEachLimit: whether a mean return is off is judged by the optimum for the goal, and for each limit by
+// the limit.
+func TestAdviceGoesByEachLimit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 11))
+	for range 30 {
+		limit, optimum, share := math.Exp(6*rng.Float64()-3), math.Exp(6*rng.Float64()-3), []float64{0.1, 0.01}[rng.IntN(2)]
+		wanted := fmt.Sprintf("goal: {minimize: gain}\nconstraints: [{return: harm, at_most: %g}]\n", limit)
+		p, err := load(diceFile(t, wanted))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &session{p: p, Contest: new(contest.Contest)}
+		s.Task = p.Task
+		mean := make([]float64, 2)
+		over := [2]float64{optimum * (1 + 2*share*rng.Float64()), limit * (1 + 2*share*rng.Float64())}
+		for i, name := range p.Returns {
+			mean[i] = over[map[string]int{"gain": 0, "harm": 1}[name]]
+		}
+		want := over[0]-optimum > share*optimum || over[1]-limit > share*limit
+		if got := s.off(mean, optimum, share); got != want {
+			t.Errorf("gain %g beside %g, harm %g beside %g: off by %g is %v", over[0], optimum, over[1], limit, share, got)
+		}
+	}
+}
+
 // TestCertificateNumbers wants a certificate to have a direction of length 1, whatever length the
 // dual had, and the support of the target in it: harm ≤ 0.7 in the direction (0, 0.5) has 0.7.
 func TestCertificateNumbers(t *testing.T) {

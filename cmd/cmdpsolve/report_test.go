@@ -36,9 +36,13 @@ func TestPageHasEverything(t *testing.T) {
 			for range 1 + rng.IntN(4) {
 				item := map[string]any{}
 				for k := range columns {
-					name := fmt.Sprintf("n%d %02d", list, k)
-					item[name] = drawnCell(rng)
-					cells[name] = append(cells[name], item[name])
+					name, cell := fmt.Sprintf("n%d %02d", list, k), drawnCell(rng)
+					item[name] = cell
+					if k%3 == 1 { // an object within, with a member that others have too
+						item[name] = map[string]any{"inner": cell}
+						name += " inner"
+					}
+					cells[name] = append(cells[name], cell)
 				}
 				items = append(items, item)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -166,6 +167,30 @@ func TestPolicyOfASimulator(t *testing.T) {
 			t.Errorf("%q: rows of no state or step of the simulator: %v", kind, rows)
 		}
 		printed(t, "json", "simulate", "task.yaml", "--env-command", command, "--policy", "learned.csv", "--episodes", "4")
+	}
+}
+
+// TestSamplesOfASimulator: a plan from samples of a simulator returns in the model that it plays what the samples say,
+// with a horizon or a discount.
+func TestSamplesOfASimulator(t *testing.T) {
+	flagFolder(t)
+	rng := rand.New(rand.NewPCG(66, 5))
+	for _, when := range []string{"horizon: 3", "discount: 0.75"} {
+		p := drawProblem(rng, when)
+		p.limits = nil
+		file := p.write(t, 1)
+		if err := os.WriteFile("task.yaml", []byte("format: cmdp/1\n"+when+"\ngoal: {"+p.goal+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := printed(t, "json", "plan", "task.yaml", "--simulator", "playmodel "+file+" settable -1 -1", "--sample",
+			"3000", "--policy", "sampled.csv")
+		told := answerOf(t, text)
+		for name, x := range worthOf(t, file, "sampled.csv") {
+			least, most := told.of("sample.at_least", name).num(""), told.of("sample.at_most", name).num("")
+			if got := told.of("returns", name).num(""); !(least <= x && x <= most) || math.Abs(got-x) > 0.1*(1+math.Abs(x)) {
+				t.Errorf("%s: samples say %g of %s, from %g to %g: the model %g", when, got, name, least, most, x)
+			}
+		}
 	}
 }
 

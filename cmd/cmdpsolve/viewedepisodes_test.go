@@ -21,11 +21,15 @@ func (v *view) branches() {
 		return !branches[0].of("returns", name).has("")
 	})
 	v.head(append(append([]string{"branch", "probability"}, means...), "breaks for ever")...)
-	broken := 0.0
+	broken, hidden := 0.0, 0.0
 	for i, b := range branches {
 		breaks := b.texts("breaks")
 		if len(breaks) > 0 {
 			broken += b.num("probability")
+		}
+		if i >= 12 {
+			hidden += b.num("probability")
+			continue
 		}
 		where := cmp.Or(b.text("state"), "rest") + map[bool]string{true: ", …"}[b.num("states") > 1]
 		cells := []string{fmt.Sprintf("%d: %s", i+1, where), three(b.num("probability"))}
@@ -50,6 +54,8 @@ func (v *view) branches() {
 	} else {
 		v.sayIf(limited, "?Each of them keeps every limit on these.")
 	}
+	v.sayIf(hidden > 0, "The table leaves out %s, with a probability of %s together.",
+		strings.Replace(many(float64(len(branches)-12), "branch"), "branchs", "branches", 1), three(hidden))
 }
 
 func (v *view) distributions(episodes int) {
@@ -222,7 +228,7 @@ func TestViewOfBranches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(64, 3))
 	several := 0
 	for range 8 {
-		classes, rows, next := 3+rng.IntN(3), "", ""
+		classes, rows, next := 3+rng.IntN(14), "", ""
 		for i := 1; i <= classes; i++ {
 			next += fmt.Sprintf("%d: 1/%d, ", i, classes)
 			rows += fmt.Sprintf("  - {state: %d, action: stay, next: {%[1]d: 1}, returns: [%d, %d]}\n", i, rng.IntN(9), rng.IntN(9))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/problem"
 )
 
 // worthOf are the returns of a policy file, by check.
@@ -261,6 +266,102 @@ func TestOneModelOverAnother(t *testing.T) {
 			if got := len(answerOf(t, text).texts("rewards")); got != after {
 				t.Errorf("%d returns written over %d: %d are read", after, before, got)
 			}
+		}
+	}
+}
+
+// TestPolicyOfEveryAnswer: a policy is written where an answer has one, whatever becomes of the goal, and nowhere else;
+// in a game each player's file has what the result says of the player.
+func TestPolicyOfEveryAnswer(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 4))
+	t.Chdir(t.TempDir())
+	const loop = "format: cmdp/1\ndiscount: 1\nstates: [on, done]\nstart: on\nreturns: [gain, cost]\n%s\ntransitions:\n" +
+		"  - {state: on, action: again, next: {on: 1}, returns: [1, %d]}\n" +
+		"  - {state: on, action: stop, next: {done: 1}, returns: [0, 1]}\n"
+	for status, text := range map[string]string{
+		"optimal":    fmt.Sprintf(loop, "goal: {maximize: gain}\nconstraints: [{return: cost, at_most: 5}]", 1),
+		"unbounded":  fmt.Sprintf(loop, "goal: {maximize: gain}", 0),
+		"infeasible": fmt.Sprintf(loop, "goal: {maximize: gain}\nconstraints: [{return: gain, at_most: -1}]", 0),
+	} {
+		if err := os.WriteFile("loop.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		told, _ := printed(t, "json", "plan", "loop.yaml", "--policy", status+".csv")
+		if got := answerOf(t, told).text("status"); got != status {
+			t.Fatalf("%s: want %s", got, status)
+		}
+		if _, err := os.Stat(status + ".csv"); (err == nil) != (status != "infeasible") {
+			t.Errorf("%s: a policy file: %v", status, err)
+		}
+	}
+	files := map[string]string{"agent": "agent.csv", "opponent": "opponent.csv"}
+	for trial := range 4 {
+		game := duel(t, rng, []string{"maximize", "minimize"}[trial%2])
+		told, _ := printed(t, "json", "plan", game, "--policy", files["agent"], "--opponent-policy", files["opponent"])
+		for player, file := range files {
+			for _, r := range answerOf(t, told).list("policies." + player) {
+				got := probabilitiesIn(t, readText(t, file), six(r.num("step")), r.text("state"))
+				if !near(got[r.text("action")], r.num("probability")) {
+					t.Errorf("the file of the %s has %v: want %v", player, got, r)
+				}
+			}
+		}
+	}
+}
+
+// TestNumberedFiles: files of many policies stand in a folder in the order of their numbers.
+func TestNumberedFiles(t *testing.T) {
+	for _, path := range []string{"folder", "folder/mine.json"} {
+		for _, n := range []int{1, 9, 10, 11, 100} {
+			var names []string
+			for i := range n {
+				name := numberedPolicy(path, "plan", i+1, n)
+				if !strings.Contains(name, fmt.Sprint(i+1)) || filepath.Dir(name) != "folder" {
+					t.Errorf("policy %d of %d: %s", i+1, n, name)
+				}
+				names = append(names, name)
+			}
+			if !slices.IsSorted(names) || len(slices.Compact(names)) != n {
+				t.Errorf("%v are not in order", names)
+			}
+		}
+	}
+}
+
+// TestFileBeforeInstance: a file is read, also if a built-in instance has its name.
+func TestFileBeforeInstance(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range instance.Names() {
+		text := "format: cmdp/1\nhorizon: 1\nstates: [here]\nstart: here\nreturns: [x]\ngoal: {maximize: x}\n" +
+			"transitions:\n  - {state: here, action: go, next: {here: 1}, returns: [1]}\n"
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, called := range []string{name, "./" + name} {
+			if p, err := read(called, problem.ReadOptions{}); err != nil || p.Model.States() != 1 {
+				t.Errorf("%s is not the file: %v", called, err)
+			}
+		}
+		os.Remove(name)
+		if p, err := read(name, problem.ReadOptions{}); err != nil || len(p.Returns) == 1 && p.Returns[0] == "x" {
+			t.Errorf("%s is not the instance: %v", name, err)
+		}
+	}
+}
+
+// TestStatusOfErrors: whatever else is said of it, a machine that is too small is not the user's mistake.
+func TestStatusOfErrors(t *testing.T) {
+	large := &cmdp.MemoryError{Err: errors.New("too large")}
+	for _, c := range []struct {
+		err    error
+		status int
+		said   bool
+	}{{large, exitFailed, true}, {usage("it: %w", large), exitFailed, true}, {failed(large), exitFailed, true},
+		{&exitError{exitUsage, fmt.Errorf("it: %w", large)}, exitFailed, true}, {usage("no"), exitUsage, true},
+		{failed(errInterrupted), exitFailed, true}, {&exitError{exitInfeasible, nil}, exitInfeasible, false},
+		{errors.New("unknown flag"), exitUsage, true}} {
+		if status, said := statusOf(c.err); status != c.status || said != c.said {
+			t.Errorf("%v: status %d, said %v: want %d, %v", c.err, status, said, c.status, c.said)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -242,6 +244,38 @@ func TestNumbers(t *testing.T) {
 	} {
 		if x, y := Apart(c.x, c.y); x != c.wantX || y != c.wantY {
 			t.Errorf("%q and %q, want %q and %q", x, y, c.wantX, c.wantY)
+		}
+	}
+}
+
+// TestWrappedLines: lines have the words of a text in their order, as many as fit, whatever characters they are made of.
+func TestWrappedLines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 6))
+	for range 200 {
+		var words []string
+		for range rng.IntN(30) {
+			word := ""
+			for range 1 + rng.IntN(9) {
+				word += string([]rune("abß≤–é")[rng.IntN(6)])
+			}
+			words = append(words, word)
+		}
+		width := 5 + rng.IntN(20)
+		lines := Wrap(strings.Join(words, "  "), width)
+		if !slices.Equal(strings.Fields(strings.Join(lines, " ")), words) {
+			t.Fatalf("%q: want the words %q", lines, words)
+		}
+		for i, line := range lines {
+			n := len([]rune(line))
+			if n > width && strings.Contains(line, " ") {
+				t.Errorf("%q is longer than %d", line, width)
+			}
+			if i > 0 {
+				first, _, _ := strings.Cut(line, " ")
+				if len([]rune(lines[i-1]))+1+len([]rune(first)) <= width {
+					t.Errorf("%q fits on the line %q of %d", first, lines[i-1], width)
+				}
+			}
 		}
 	}
 }
