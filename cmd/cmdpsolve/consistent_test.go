@@ -605,7 +605,8 @@ func TestMirroredEpisodes(t *testing.T) {
 				}
 				same := func(x, y string, sign float64) {
 					v, w := a.numAt(of+x), sign*b.numAt(of+y)
-					if alike := of != "" && math.Abs(v-w) < 0.1*v; !alike && !near(v, w) { // intervals go by single episodes
+					alike := of != "" && math.Abs(v-w) < 0.1*v // intervals go by single episodes
+					if !alike && !near(v, w) {
 						t.Errorf("trial %d: %s%s of %s is %g, and %s%s in the mirror %g", trial, of, x, name, v, of, y, w)
 					}
 				}

@@ -312,7 +312,8 @@ func TestLearnedSummary(t *testing.T) {
 func TestAdviceGoesByEachLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(66, 11))
 	for range 30 {
-		limit, optimum, share := math.Exp(6*rng.Float64()-3), math.Exp(6*rng.Float64()-3), []float64{0.1, 0.01}[rng.IntN(2)]
+		limit, optimum := math.Exp(6*rng.Float64()-3), math.Exp(6*rng.Float64()-3)
+		share := []float64{0.1, 0.01}[rng.IntN(2)]
 		wanted := fmt.Sprintf("goal: {minimize: gain}\nconstraints: [{return: harm, at_most: %g}]\n", limit)
 		p, err := load(diceFile(t, wanted))
 		if err != nil {

@@ -248,7 +248,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestWrappedLines: lines have the words of a text in their order, as many as fit, whatever characters they are made of.
+// TestWrappedLines: lines have the words of a text in their order, as many as fit, whatever characters they are made
+// of.
 func TestWrappedLines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(66, 6))
 	for range 200 {
