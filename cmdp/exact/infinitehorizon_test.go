@@ -54,6 +54,57 @@ func TestDiscounted(t *testing.T) {
 	t.Logf("%d feasible and %d infeasible", feasible, infeasible)
 }
 
+// TestCoarseMixturesOfManyStates: with a coarse gap, or without a goal, mixed policies differ in dozens of states. The
+// policy that is made of them draws in as few states as there are limits all the same, keeps these, and its cost is
+// within the gap of the optimum, which is found to the last digits.
+func TestCoarseMixturesOfManyStates(t *testing.T) {
+	drawing := 0
+	for trial := range 24 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 99))
+		m := randomModel(t, rng, shapeOf{states: 150 + rng.IntN(100), actions: 4, dim: 2 + trial%3, successors: 3,
+			discount: 0.9})
+		c := make([]float64, m.Dim())
+		for i := range c {
+			c[i] = rng.NormFloat64()
+		}
+		task, rows := randomStationaryTask(t, rng, m, c)
+		if trial%4 == 3 {
+			m = ending(t, m)
+		}
+		best, err := exact.Solve(t.Context(), m, task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := exact.Options{Gap: []float64{0.02, 0.1, 0.3}[trial%3]}
+		for _, goal := range []bool{true, false} {
+			if !goal {
+				task.Cost = nil
+			}
+			r, err := exact.Solve(t.Context(), m, task, opts)
+			if err != nil || r.Status != best.Status {
+				t.Fatalf("trial %d: %v, %v: want %v", trial, r.Status, err, best.Status)
+			}
+			if r.Status != exact.Optimal {
+				continue
+			}
+			if r.Randomized > len(rows) || r.Randomized != drawnPairs(m, r.Policy) || r.Violation > r.Tolerance {
+				t.Errorf("trial %d: %d randomised pairs with %d rows, violation %g", trial, r.Randomized, len(rows),
+					r.Violation)
+			}
+			drawing += r.Randomized
+			if goal && (r.Objective < best.Bound-1e-9 || r.Bound > best.Objective+1e-9) {
+				t.Errorf("trial %d: from %g to %g: the optimum is %g", trial, r.Bound, r.Objective, best.Objective)
+			}
+			if trial%4 > 1 {
+				checkStationary(t, trial, m, r)
+			}
+		}
+	}
+	if drawing < 20 {
+		t.Errorf("policies draw in %d states: want more", drawing)
+	}
+}
+
 // randomStationaryTask bounds returns near those of the best policy in a random
 // direction.
 func randomStationaryTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, c []float64) (cmdp.Task, []cmdp.Constraint) {

@@ -283,6 +283,9 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 			if err != nil {
 				return err
 			}
+			if q.traits().purificationCost != nil {
+				measured.leaveRoom()
+			}
 			s, err := newSolver(ctx, q, measured)
 			if err != nil {
 				return err

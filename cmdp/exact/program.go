@@ -119,12 +119,23 @@ func (s *columnGeneration) targetTest() targetTest {
 		s.master.extent}
 }
 
+// roomForPolicy is the share of the gap that putting the policy together may take.
+const roomForPolicy = 0.25
+
+// leaveRoom aims at a mixture that leaves the policy its share of a gap that was asked for, where mixtures are made
+// narrower at a cost. That of the least gap is nothing but rounding.
+func (s *program) leaveRoom() {
+	if s.opts.Gap == s.acceptedGap && s.opts.Gap > defaultGap {
+		s.opts.Gap *= 1 - roomForPolicy
+	}
+}
+
 // costAllowance is by how much the cost may grow while the policy is put together.
 func (s *columnGeneration) costAllowance() float64 {
 	if s.task.Cost == nil {
 		return math.Inf(1)
 	}
-	return 0.25 * s.tolerance(s.acceptedGap)
+	return roomForPolicy * s.tolerance(s.acceptedGap)
 }
 
 // An extendedValues says what returns that do not end come to in a task.
