@@ -1,7 +1,9 @@
 package exchange_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/exchangetest"
 )
 
 func small() *exchange.Model {
@@ -67,6 +70,172 @@ func TestCheck(t *testing.T) {
 		change(m)
 		if err := m.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v: want %s", err, want)
+		}
+	}
+}
+
+// TestDamagedModels spoils one thing in random models, of which each place but its first is drawn too. What is wrong
+// with a branch is told with its state and its choice there.
+func TestDamagedModels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 1))
+	numbers := []float64{math.NaN(), math.Inf(1), math.Inf(-1)}
+	changes := map[string]func(m *exchange.Model) (want string){
+		"label twice": func(m *exchange.Model) string {
+			l := &m.Labels[rng.IntN(len(m.Labels))]
+			at := rng.IntN(len(l.States))
+			l.States = slices.Insert(slices.Clone(l.States), at, l.States[at])
+			return fmt.Sprintf("label %q: state %d", l.Name, l.States[at])
+		},
+		"label out of range": func(m *exchange.Model) string {
+			l := &m.Labels[rng.IntN(len(m.Labels))]
+			no := []int32{-1, int32(m.States())}[rng.IntN(2)]
+			l.States = slices.Insert(slices.Clone(l.States), rng.IntN(len(l.States)+1), no)
+			return fmt.Sprintf("label %q: state ", l.Name)
+		},
+		"start twice": func(m *exchange.Model) string {
+			at := rng.IntN(len(m.Start))
+			m.Start = slices.Insert(m.Start, at, m.Start[at])
+			return fmt.Sprintf("initial state %d after", m.Start[at].State)
+		},
+		"target": func(m *exchange.Model) string {
+			e := rng.IntN(m.Branches())
+			m.Target[e] = []int32{-1, int32(m.States())}[rng.IntN(2)]
+			return placeOf(m, e) + "leads to"
+		},
+		"probability": func(m *exchange.Model) string {
+			e := rng.IntN(m.Branches())
+			m.Probability[e] = append([]float64{-0.1, 1.1}, numbers...)[rng.IntN(5)]
+			return placeOf(m, e)
+		},
+		"reward": func(m *exchange.Model) string {
+			r := &m.Rewards[rng.IntN(len(m.Rewards))]
+			for _, of := range [][]float64{r.State, r.Choice, r.Branch} {
+				if len(of) > 0 {
+					of[rng.IntN(len(of))] = numbers[rng.IntN(3)]
+				}
+			}
+			return "reward " + r.Name
+		},
+		"a reward at rest": func(m *exchange.Model) string {
+			r := &m.Rewards[rng.IntN(len(m.Rewards))]
+			for s := range m.States() {
+				if m.First[s] == m.First[s+1] {
+					r.State = make([]float64, m.States())
+					r.State[s] = 1
+					return fmt.Sprintf("state %d has no choices, but the reward %s", s, r.Name)
+				}
+			}
+			return ""
+		},
+	}
+	counts := make(map[string]int)
+	for range 600 {
+		m := exchangetest.Random(rng, exchangetest.All)
+		if err := cmp.Or(m.Check(), m.CheckRests()); err != nil {
+			t.Fatal(err)
+		}
+		what := slices.Sorted(maps.Keys(changes))[rng.IntN(len(changes))]
+		if len(m.Labels) == 0 || len(m.Rewards) == 0 || m.Branches() == 0 {
+			continue
+		}
+		want := changes[what](m)
+		if want == "" {
+			continue
+		}
+		counts[what]++
+		if err := cmp.Or(m.Check(), m.CheckRests()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%s: %v: want %s", what, err, want)
+		}
+	}
+	for what := range changes {
+		if counts[what] < 10 {
+			t.Errorf("%s: %d models", what, counts[what])
+		}
+	}
+}
+
+// placeOf says where a branch is, as messages do.
+func placeOf(m *exchange.Model, e int) string {
+	for s := range m.States() {
+		for c := m.First[s]; c < m.First[s+1]; c++ {
+			if m.Offset[c] <= e && e < m.Offset[c+1] {
+				return fmt.Sprintf("state %d, choice %d: ", s, c-m.First[s])
+			}
+		}
+	}
+	return "none"
+}
+
+// TestRewardsStay: whichever parts a reward has, what is earned with a branch stays where parts are joined, and what is
+// earned with a choice on average where means are taken.
+func TestRewardsStay(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 2))
+	joined := 0
+	for range 300 {
+		m := exchangetest.Random(rng, exchangetest.Has{Rests: true, Twins: true})
+		parts := func(n int) (values []float64) {
+			if rng.IntN(2) == 0 {
+				return nil
+			}
+			same, x := rng.IntN(2) == 0, float64(rng.IntN(9)-4)
+			for range n {
+				if values = append(values, x); !same {
+					x = float64(rng.IntN(9) - 4)
+				}
+			}
+			return values
+		}
+		m.Rewards = []exchange.Reward{{Name: "a", State: parts(m.States()), Choice: parts(m.Choices()),
+			Branch: parts(m.Branches())}}
+		r := &m.Rewards[0]
+		earned := func() (each, means []float64) {
+			for s := range m.States() {
+				for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+					mean := 0.0
+					for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
+						each = append(each, r.Total(s, c, e))
+						mean += m.Probability[e] * r.Total(s, c, e)
+					}
+					means = append(means, math.Round(1e9*mean))
+				}
+			}
+			return each, means
+		}
+		each, means := earned()
+		before := r.Branch != nil
+		m.JoinBranchRewards()
+		if got, _ := earned(); !slices.Equal(got, each) {
+			t.Fatalf("joined to %+v: branches earn %v: want %v", *r, got, each)
+		}
+		if before && r.Branch == nil {
+			joined++
+		}
+		m.MeanRewards()
+		if _, got := earned(); r.Branch != nil || !slices.Equal(got, means) {
+			t.Fatalf("means %+v: choices earn %v: want %v", *r, got, means)
+		}
+	}
+	if joined < 20 {
+		t.Errorf("%d rewards were joined", joined)
+	}
+}
+
+// TestFaults: the first 50 faults are told, each on a line, and how many others there are.
+func TestFaults(t *testing.T) {
+	for n := range 60 {
+		var f exchange.Faults
+		var want []string
+		for i := range n {
+			f.Add(i%3, i, 2*i, nil)
+			f.Add(i%3, i, 2*i, fmt.Errorf("fault %d", i))
+			want = append(want, fmt.Sprintf("line %d: state %d, choice %d: fault %d", i%3, i, 2*i, i))
+			want[i] = strings.TrimPrefix(want[i], "line 0: ")
+		}
+		if n > 50 {
+			want = append(want[:50], fmt.Sprintf("and %d more", n-50))
+		}
+		if err := f.Err(); (err == nil) != (n == 0) || err != nil && err.Error() != strings.Join(want, "\n") {
+			t.Errorf("%d faults: %v\nwant %s", n, err, strings.Join(want, "\n"))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,9 @@ func TestStormForms(t *testing.T) {
 			if inside && m.First[s] == m.First[s+1] {
 				continue
 			}
+			if goal, _ := m.Label("goal"); strings.HasPrefix(line, "state ") && slices.Contains(goal, int32(s)) {
+				line = strings.TrimSpace(line) + strings.Repeat(" goal", rng.IntN(3)) + "\n" // once more is nothing more
+			}
 			text += line
 			isName := s >= 0 && strings.HasPrefix(line, "//")
 			if (inside || isName) && rng.IntN(2) == 0 {
@@ -95,7 +99,7 @@ func TestOddNames(t *testing.T) {
 			m.Rewards[k].Name = odd()
 		}
 		if m.ChoiceActions != nil {
-			m.ChoiceActions.Names[rng.IntN(len(m.ChoiceActions.Names))] = odd()
+			m.ChoiceActions.Names[rng.IntN(len(m.ChoiceActions.Names))] = []string{odd(), "__NOLABEL__"}[rng.IntN(2)]
 		}
 		var b bytes.Buffer
 		if drn.Write(&b, m) != nil {

@@ -40,6 +40,9 @@ func Random(rng *rand.Rand, has Has) *exchange.Model {
 	rests := one(has.Rests)
 	for s := range states {
 		choices := 1 + rng.IntN(3)
+		if rng.IntN(40) == 0 { // more than have numbers of one digit
+			choices = 11
+		}
 		if m.Players == 0 {
 			choices = 1
 		}

@@ -221,6 +221,47 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
+// TestPlayersOfLanguages: the player that plans is the first one of the model, whichever it is there, and what is
+// earned on entering states has a name of its own.
+func TestPlayersOfLanguages(t *testing.T) {
+	const duel = "smg\nplayer one [a] endplayer\nplayer two [b] endplayer\nmodule m\n  x : [0..2];\n" +
+		"  [a] x=0 -> (x'=1);\n  [b] x=1 -> 0.5:(x'=2) + 0.5:(x'=0);\nendmodule\n" +
+		"rewards \"r\" [a] true : 3; endrewards\n"
+	files := fstest.MapFS{"m.prism": {Data: []byte(duel)}}
+	for _, agent := range []string{"", "one", "two", "three"} {
+		for _, name := range []string{"goal", "r"} {
+			o := formats.LanguageOptions{Agent: agent, Entering: map[string]string{name: "x=2"}}
+			m, err := formats.Read(files, "m.prism", o)
+			if wrong := agent == "three" || name == "r"; wrong || err != nil {
+				want := map[bool]string{true: "the model has rewards r", false: "is no player"}[name == "r"]
+				if !wrong || err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("agent %q, entering %s: %v: want %s", agent, name, err, want)
+				}
+				continue
+			}
+			for s, owner := range []string{"one", "two"} { // in the order in which they are met
+				if got := m.PlayerNames[m.Owner[s]]; got != owner {
+					t.Errorf("agent %q: state %d belongs to %s: want %s", agent, s, got, owner)
+				}
+			}
+			if got := m.PlayerNames[0]; agent != "" && got != agent {
+				t.Errorf("agent %q: %s plans", agent, got)
+			}
+			r, to2 := m.Reward(name), 0.0
+			for e, to := range m.Target {
+				s := map[bool]int{true: 1}[e > 0]
+				if x := r.Total(s, s, e); x != map[bool]float64{true: 1}[to == 2] {
+					t.Errorf("entering state %d earns %g", to, x)
+				}
+				to2 += r.Total(s, s, e)
+			}
+			if to2 != 1 {
+				t.Errorf("entering earns %g in all: want 1", to2)
+			}
+		}
+	}
+}
+
 // TestDeadlocks takes a state that tools say had no choices from one format to the next: the loop
 // that they gave it goes, unless something is earned there.
 func TestDeadlocks(t *testing.T) {

@@ -104,6 +104,15 @@ func TestTerminated(t *testing.T) {
 			}
 		}
 		checkOver(t, m, over)
+		for s := range m.States() { // whether a label says so or not, it is over without choices
+			over[s] = m.First[s] == m.First[s+1]
+		}
+		m.Labels = nil
+		if rng.IntN(2) == 0 {
+			s := rng.Int32N(int32(m.States()))
+			over[s], m.Labels = true, []exchange.Label{{Name: gymnasium.Terminated, States: []int32{s}}}
+		}
+		checkOver(t, m, over)
 	}
 }
 

@@ -41,15 +41,15 @@ func (f folder) create(name string) (io.WriteCloser, error) {
 }
 
 func TestRoundTrip(t *testing.T) {
+	has, models := exchangetest.All, 300
 	if testing.Short() {
-		t.Skip("long, and shorter tests run what is concurrent in it")
+		models = 60
 	}
-	has := exchangetest.All
 	has.Intervals = false
 	has.Game, has.BranchRewards, has.BranchActions, has.Twins, has.Actions, has.StateRewards = false, false, false,
 		false, false, false
 	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range 300 {
+	for i := range models {
 		m := exchangetest.Random(rng, has)
 		if m.Choices() == 0 || m.Players == 0 && i%2 == 1 {
 			continue // a folder does not tell a Markov chain from an MDP
@@ -181,6 +181,45 @@ func TestNumbersOfAllTypes(t *testing.T) {
 			if _, got, err := a.Floats("P"); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s%s: %v, %v: want %v", sign, descriptor, got, err, want)
 			}
+		}
+	}
+}
+
+// TestTextOfAllTypes reads names in text of either byte order, and in bytes.
+func TestTextOfAllTypes(t *testing.T) {
+	for descriptor, names := range map[string][]string{"<U3": {"ab", "é€x", ""}, ">U3": {"ab", "é€x", ""},
+		"|S4": {"abcd", "", "é"}} {
+		var b []byte
+		for _, name := range names {
+			width := 4
+			for _, r := range name {
+				switch descriptor {
+				case "<U3":
+					b = binary.LittleEndian.AppendUint32(b, uint32(r))
+				case ">U3":
+					b = binary.BigEndian.AppendUint32(b, uint32(r))
+				}
+				width = 12
+			}
+			if descriptor == "|S4" {
+				b, width = append(b, name...), 4
+			}
+			if descriptor != "|S4" {
+				width = 12
+			}
+			for len(b)%width > 0 || name == "" && width > 0 {
+				if b = append(b, 0); len(b)%width == 0 {
+					break
+				}
+			}
+		}
+		data := archive([4]any{"names", descriptor, "3,", string(b)})
+		a, err := numpy.Open(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := a.Strings("names"); err != nil || !slices.Equal(got, names) {
+			t.Errorf("%s: %q, %v: want %q", descriptor, got, err, names)
 		}
 	}
 }

@@ -3,11 +3,13 @@ package prism_test
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -264,6 +266,84 @@ func TestCombinedFiles(t *testing.T) {
 		m.JoinBranchRewards()
 		if err := exchangetest.Same(m, again); err != nil {
 			t.Fatal(i, err, text)
+		}
+	}
+}
+
+// TestStarts: a model begins in the states of the label init, in those that its transitions name, and without labels
+// in state 0.
+func TestStarts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 1))
+	draw := func() (states []int32) {
+		for s := range int32(3) {
+			if rng.IntN(2) == 0 {
+				states = append(states, s)
+			}
+		}
+		return states
+	}
+	for range 200 {
+		f, want := files{"m.tra": "3 3 3\n"}, []int32{0}
+		init, named := draw(), draw()
+		if rng.IntN(2) == 0 {
+			named = nil
+		}
+		for _, s := range named {
+			f["m.tra"] += fmt.Sprintf("- - %d 1\n", s)
+		}
+		f["m.tra"] += "0 0 1 1\n1 0 2 1\n2 0 0 1\n"
+		if len(named) > 0 {
+			want = named
+		}
+		switch rng.IntN(3) {
+		case 0:
+			f["m.lab"] = "0=\"goal\"\n1: 0\n"
+			if named == nil {
+				want = nil
+			}
+		case 1:
+			f["m.lab"] = "0=\"goal\" 1=\"init\"\n"
+			for _, s := range init {
+				f["m.lab"] += fmt.Sprintf("%d: 1\n", s)
+			}
+			if want = init; named != nil && !slices.Equal(named, init) {
+				want = []int32{-1} // which is refused
+			}
+		}
+		m, err := f.read()
+		if err != nil {
+			if want == nil || want[0] >= 0 {
+				t.Fatalf("%v\n%v", err, f)
+			}
+			continue
+		}
+		if !slices.Equal(m.Start, exchange.UniformStart(want)) {
+			t.Fatalf("begins in %v: want %v\n%v", m.Start, want, f)
+		}
+	}
+}
+
+// TestValuesOfStates: whatever values of variables look like, they are what the file has.
+func TestValuesOfStates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 2))
+	texts := []string{"0", "1", "-3", "01", "+1", "-0", "true", "false", "True", "1.0", "x", "9223372036854775808", "1e3"}
+	for range 200 {
+		kinds := texts[:1+rng.IntN(len(texts))]
+		f, values := files{"m.tra": "2 2 2\n0 0 1 1\n1 0 0 1\n", "m.sta": "(x,y)\n"}, [2][2]string{}
+		for s := range values {
+			values[s] = [2]string{kinds[rng.IntN(len(kinds))], texts[rng.IntN(len(texts))]}
+			f["m.sta"] += fmt.Sprintf("%d:(%s,%s)\n", s, values[s][0], values[s][1])
+		}
+		m, err := f.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range values {
+			for i, want := range values[s] {
+				if got := m.Variables[i].Value(s); got != want {
+					t.Fatalf("state %d has %q: want %q\n%s", s, got, want, f["m.sta"])
+				}
+			}
 		}
 	}
 }

@@ -1,12 +1,16 @@
 package umb_test
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"bytes"
 	"cmdpsolve/cmdp/exchange/umb"
 )
 
@@ -62,4 +66,99 @@ func TestPackedValuations(t *testing.T) {
 	if want := []string{"r=-1/2,u=18446744073709551616", "d=0.1", "r=2,u=1", "d=-3"}; !slices.Equal(got, want) {
 		t.Errorf("got %q: want %q", got, want)
 	}
+}
+
+// TestDrawnValuations packs random values of all types bit by bit, with padding and with values that may be absent, and
+// wants their texts.
+func TestDrawnValuations(t *testing.T) {
+	const folder = "valuations/states/"
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(27, seed))
+		states, variables, at := [4]*big.Int{}, "", uint(0)
+		var want [4][]string
+		for s := range states {
+			states[s] = new(big.Int)
+		}
+		put := func(s int, x *big.Int, from, size uint) {
+			x = new(big.Int).And(x, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), size), big.NewInt(1)))
+			states[s].Or(states[s], new(big.Int).Lsh(x, from))
+		}
+		several := rng.IntN(2) == 0      // else all are there
+		for i := range 2 + rng.IntN(3) { // the text of a single one would be the name
+			kind := []string{"bool", "int", "uint", "double", "rational"}[rng.IntN(5)]
+			size := map[string]uint{"bool": 1 + rng.UintN(3), "double": 64, "rational": 2 * (8 + rng.UintN(60))}[kind]
+			if size == 0 {
+				size = []uint{1 + rng.UintN(70), 64}[rng.IntN(2)]
+			}
+			optional, offset := several && rng.IntN(2) == 0, int64(0)
+			if kind == "int" || kind == "uint" {
+				offset = []int64{0, 0, -3, 1 << 62}[rng.IntN(4)]
+			}
+			variables += fmt.Sprintf(`{"name": "v%d", "type": {"type": %q, "size": %d}, "is-optional": %t, "offset": %d}, `, i,
+				kind, size, optional, offset)
+			for s := range states {
+				from := at
+				if optional {
+					from++
+					if rng.IntN(2) == 0 {
+						continue
+					}
+					put(s, big.NewInt(1), at, 1)
+				}
+				bits, text := drawnValue(rng, kind, size, offset)
+				put(s, bits, from, size)
+				want[s] = append(want[s], fmt.Sprintf("v%d=%s", i, text))
+			}
+			if at += size; optional {
+				at++
+			}
+			if pad := rng.UintN(12); pad > 0 {
+				variables += fmt.Sprintf(`{"padding": %d}, `, pad)
+				at += pad
+			}
+		}
+		variables += fmt.Sprintf(`{"padding": %d}`, 16-at%8)
+		at += 16 - at%8
+		data, names := "", []string(nil)
+		for s := range states {
+			b := states[s].FillBytes(make([]byte, at/8))
+			slices.Reverse(b)
+			data += string(b)
+			names = append(names, strings.Join(want[s], ","))
+		}
+		if got := described(t, `{"variables": [`+variables+`]}`, ``, file{folder + "valuations.bin", data}); !slices.Equal(got,
+			names) {
+			t.Fatalf("got %q: want %q of %s", got, names, variables)
+		}
+	}
+}
+
+// drawnValue draws the bits of a value, often the first or the last ones that there are, and what they say.
+func drawnValue(rng *rand.Rand, kind string, size uint, offset int64) (bits *big.Int, text string) {
+	bits = new(big.Int)
+	same := rng.IntN(3)
+	for i := range size {
+		bits.SetBit(bits, int(i), uint([]int{rng.IntN(2), 0, 1}[same]))
+	}
+	signed := func(x *big.Int, size uint) *big.Int {
+		if x.Bit(int(size-1)) == 1 {
+			return new(big.Int).Sub(x, new(big.Int).Lsh(big.NewInt(1), size))
+		}
+		return x
+	}
+	switch kind {
+	case "bool":
+		return bits, fmt.Sprint(bits.Sign() != 0)
+	case "int":
+		return bits, new(big.Int).Add(signed(bits, size), big.NewInt(offset)).String()
+	case "uint":
+		return bits, new(big.Int).Add(bits, big.NewInt(offset)).String()
+	case "double":
+		x := float64(rng.IntN(9)-4) / 4
+		return new(big.Int).SetUint64(math.Float64bits(x)), strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	bits.SetBit(bits, int(size/2), 1) // the denominator is not 0
+	num, den := new(big.Int), new(big.Int).Rsh(bits, size/2)
+	num.And(bits, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), size/2), big.NewInt(1)))
+	return bits, new(big.Rat).SetFrac(signed(num, size/2), den).RatString()
 }
