@@ -70,6 +70,83 @@ func TestAllFormatsAgree(t *testing.T) {
 	}
 }
 
+// TestRefusedOrTheSame writes random models. What a format cannot say is refused, as its documentation tells, or left
+// out where that says so, and all else is read as it was.
+func TestRefusedOrTheSame(t *testing.T) {
+	says := map[string]exchangetest.Has{
+		"m.umb":  exchangetest.All,
+		"m.tra":  {BranchRewards: true, BranchActions: true, Intervals: true},
+		"m.drn":  {Intervals: true},
+		"m.npz":  {SkewedStart: true},
+		"k/":     {SkewedStart: true},
+		"m.json": {BranchRewards: true, BranchActions: true, SkewedStart: true}, // which leaves out names
+	}
+	drawn := exchangetest.All
+	drawn.Actions, drawn.Twins = false, false // arrays have them under other names, and together
+	rng, written := rand.New(rand.NewPCG(27, 1)), make(map[string]int)
+	for i := range 400 {
+		m := exchangetest.Random(rng, drawn)
+		if m.Choices() == 0 {
+			continue
+		}
+		random := slices.ContainsFunc(m.Rewards, func(r exchange.Reward) bool { return r.Branch != nil })
+		for name, has := range says {
+			if i%8 > 0 && (name == "m.npz" || name == "k/") {
+				continue // they take longer
+			}
+			files := fstest.MapFS{}
+			create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
+			err := formats.Write(create, name, m, umb.WriteOptions{})
+			lacks := m.Players == 2 && !has.Game || m.Lower != nil && !has.Intervals ||
+				!has.SkewedStart && !m.StartIsUniform() || m.BranchActions != nil && !has.BranchActions ||
+				!has.BranchRewards && random
+			if lacks != (err != nil) {
+				t.Fatalf("%d, %s: %v: want an error: %t", i, name, err, lacks)
+			}
+			if lacks {
+				continue
+			}
+			written[name]++
+			again, err := formats.Read(files, name, formats.LanguageOptions{})
+			if err != nil {
+				t.Fatal(i, name, err)
+			}
+			if err := exchangetest.Same(asIn(name, m), asIn(name, again)); err != nil {
+				t.Fatalf("%d, %s: %v", i, name, err)
+			}
+		}
+	}
+	for name := range says {
+		if written[name] < 10 {
+			t.Errorf("%s: %d models were written", name, written[name])
+		}
+	}
+}
+
+// asIn returns a model as a format has it, all rewards being those of branches.
+func asIn(name string, m *exchange.Model) *exchange.Model {
+	out := *m
+	if name == "k/" || name == "m.json" {
+		out.Players = 1 // the format does not tell a Markov chain
+	}
+	if name == "m.json" {
+		out.Labels, out.Variables, out.BranchActions = nil, nil, nil
+	}
+	out.Rewards = nil
+	for _, r := range m.Rewards {
+		of := exchange.Reward{Name: r.Name, Branch: make([]float64, m.Branches())}
+		for s := range m.States() {
+			for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+				for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
+					of.Branch[e] = r.Total(s, c, e)
+				}
+			}
+		}
+		out.Rewards = append(out.Rewards, of)
+	}
+	return &out
+}
+
 // TestMemory reads a model of every format where there is little memory for it, and where there is enough. What
 // is compressed is refused before all of it was unpacked.
 func TestMemory(t *testing.T) {

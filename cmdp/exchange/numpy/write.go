@@ -53,7 +53,7 @@ func Write(w io.Writer, m *exchange.Model) error {
 			}
 		}
 	})
-	k.rest(f)
+	k.rest(f, m.Players == 0)
 	return f.Close()
 }
 
@@ -82,7 +82,7 @@ func WriteFolder(create func(name string) (io.WriteCloser, error), m *exchange.M
 			return err
 		}
 	}
-	return save("model.npz", k.rest)
+	return save("model.npz", func(f *Writer) { k.rest(f, false) }) // nothing in a folder tells a Markov chain
 }
 
 // A kernel says which choice of a state each action is.
@@ -179,13 +179,13 @@ func (k *kernel) matrix(f *Writer, a int) {
 	f.Floats("data", data)
 }
 
-// rest writes everything but the transitions.
-func (k *kernel) rest(f *Writer) {
+// rest writes everything but the transitions. Beside those of a Markov chain rewards have no dimension of actions.
+func (k *kernel) rest(f *Writer, chain bool) {
 	m := k.m
 	states, actions, d := m.States(), max(1, len(k.actions)), len(m.Rewards)
 	if d > 0 {
 		shape := []int{states, actions, d}
-		if m.Players == 0 {
+		if chain {
 			shape = []int{states, d}
 		}
 		f.array("R", "<f8", shape, func(out *bufio.Writer) {
