@@ -42,15 +42,23 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 		k.Returns = append(k.Returns, r-2*x, x)
 	}
 	z := NewLeastMean(k, components, new(Chain))
+	known, remember := 0, func() {}
 	for n, sign := range []float64{-1, 1, 1, -1} { // what is found for one is a guess for the next
 		z.Aim, z.Workers = 0, 1+n%2
 		switch n {
 		case 1: // roughly
 			z.Aim = 0.5
 		case 2:
-			z.Restart()
+			known, remember = len(z.solved), z.Restart()
+			if len(z.solved) > 0 {
+				t.Fatalf("%d directions of %d are known after a restart", len(z.solved), known)
+			}
 		case 3: // of which means of policies are exact all the same
 			z.Tolerance = 0.01
+			known += len(z.solved)
+			if remember(); len(z.solved) != known {
+				t.Fatalf("%d directions are remembered: want %d", len(z.solved), known)
+			}
 		}
 		least, err := z.Solve(t.Context(), []float64{sign, 2 * sign})
 		if err != nil {

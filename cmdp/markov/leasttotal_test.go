@@ -619,10 +619,19 @@ func TestProvedTotals(t *testing.T) {
 				case 3:
 					checkBegin(t, z)
 				}
+				policies := make([][]int32, len(programs))
+				for j, other := range programs {
+					policies[j] = slices.Clone(other.Policy)
+				}
 				if checkProof(t, z) {
 					finite++
 				} else {
 					unbounded++
+				}
+				for j, other := range programs { // what each has found is its own
+					if other != z && !slices.Equal(other.Policy, policies[j]) {
+						t.Fatalf("another program has changed the policy %v to %v", policies[j], other.Policy)
+					}
 				}
 			}
 		}
@@ -697,6 +706,9 @@ func TestLookNear(t *testing.T) {
 			z.RestBeyond(shorter)
 			if slices.Contains(rests(z, whole, false), false) {
 				t.Fatalf("beyond the first %v the policy %v does not come to rest", shorter, z.Policy)
+			}
+			if z.LookNear(few); few != nil && !allZero(z.Values) {
+				t.Fatalf("values %v: want them to be forgotten where the same states are looked at", z.Values)
 			}
 		}
 	}

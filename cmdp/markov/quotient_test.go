@@ -205,6 +205,52 @@ func checkQuotient(t *testing.T, rng *rand.Rand, g *Graph, p *Partition, ends *E
 	}
 	checkNumbers(t, g, p, q)
 	checkLift(t, rng, g, q)
+	checkStays(t, rng, g, q)
+}
+
+// checkStays gives each merged state some of its states as the place to stay, where a policy inside goes round, and
+// wants a lifted policy that stays to come there surely and to go round as given.
+func checkStays(t *testing.T, rng *rand.Rand, g *Graph, q *Quotient) {
+	t.Helper()
+	places := make([][]int32, len(q.Merged))
+	q.StayChoices = make([]bool, g.Kernel.Choices())
+	for j := range places {
+		inside := slices.Repeat([]int32{-1}, g.States())
+		for _, s := range q.Members(j) {
+			for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
+				if q.Inside[c] && (inside[s] < 0 || rng.IntN(2) == 0) {
+					inside[s] = c
+				}
+			}
+		}
+		r := g.reach(func(s, c int32) bool { return inside[s] == c })
+		for _, s := range q.Members(j) { // the last one that all states it comes to lead back to
+			class, closed := []int32(nil), true
+			for n, met := range r[s] {
+				if met {
+					class, closed = append(class, int32(n)), closed && r[n][s]
+				}
+			}
+			if closed {
+				places[j] = class
+			}
+		}
+		for _, s := range places[j] {
+			q.StayChoices[inside[s]] = true
+		}
+	}
+	q.StayStates = func(j int) []int32 { return places[j] }
+	pick, taken := slices.Repeat([]int32{-1}, int(q.Rest)), slices.Repeat([]int32{-1}, g.States())
+	q.Lift(pick, func(s, c int32) { taken[s] = c })
+	r := g.reach(func(s, c int32) bool { return taken[s] == c })
+	for j, place := range places {
+		for _, s := range q.Members(j) {
+			c := taken[s]
+			if c < 0 || !q.Inside[c] || slices.Contains(place, s) && !q.StayChoices[c] || !r[s][place[0]] {
+				t.Fatalf("state %d takes choice %d: want it to come to %v and stay there by %v", s, c, place, q.StayChoices)
+			}
+		}
+	}
 }
 
 // checkNumbers checks that components follow one another, and what is later is only
@@ -278,6 +324,11 @@ func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 	t.Helper()
 	g := drawGraph(rng, states)
 	p, e := partsOf(g), endsOf(g)
+	fewer := &Graph{Kernel: g.Kernel, In: g.In, Allowed: make([]bool, g.Kernel.Choices())}
+	for c := range fewer.Allowed {
+		fewer.Allowed[c] = rng.IntN(3) > 0
+	}
+	checkEnds(t, fewer, endsOf(g.Only(fewer.Allowed)))
 	checkComponents(t, g, p)
 	checkEnds(t, g, e)
 	restore := threshold.Lower() // passes over all states come first

@@ -220,6 +220,32 @@ func TestReachesExit(t *testing.T) {
 	}
 }
 
+// walk is a model of states in a row, with a step ahead and one back from each. The process ends at the last.
+func walk(states int) *cmdp.Kernel {
+	k := cmdp.NewKernel()
+	for s := range int32(states - 1) {
+		k.Append([]int32{s + 1}, []float64{1}, []float64{2})
+		if s > 0 {
+			k.Append([]int32{s - 1}, []float64{1}, []float64{1})
+		}
+		k.EndState()
+	}
+	k.EndState()
+	return k.Plain(1)
+}
+
+// TestRaises: a component in which steps are short is swept block by block, and its values are not raised, unless few
+// of its states are looked at.
+func TestRaises(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	z := leastTotalOf(walk(50), 1, 1, 1)
+	for _, near := range []map[int32]int32{nil, {0: 3}, {0: 30}, {0: 4}, nil} {
+		if z.LookNear(near); z.Raises() != (near != nil && near[0] < 10) {
+			t.Errorf("values are raised where %v states are looked at: %v", near, z.Raises())
+		}
+	}
+}
+
 // On a walk to an end a step ahead costs 2 and one back 1. Sweeps raise values of 0 until they are what is left of
 // the way. Before that the policy that they show turns round somewhere, unless it is mended. At first sweeps go over
 // some states alone, and leave the others as they are.
@@ -227,20 +253,7 @@ func TestRaisedValues(t *testing.T) {
 	t.Cleanup(threshold.Lower())
 	threshold.Stretch = 50 // all states are swept
 	const states = 50
-	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
-	row := func(to int32, cost float64) {
-		k.Next, k.Prob, k.Returns = append(k.Next, to), append(k.Prob, 1), append(k.Returns, cost)
-		k.Offset = append(k.Offset, len(k.Next))
-	}
-	for s := range int32(states - 1) {
-		row(s+1, 2)
-		if s > 0 {
-			row(s-1, 1)
-		}
-		k.First = append(k.First, int32(len(k.Offset)-1))
-	}
-	k.First = append(k.First, k.First[states-1])
-	z := leastTotalOf(k, 1, 1, 1)
+	z := leastTotalOf(walk(states), 1, 1, 1)
 	z.Sweeps = 2
 	proper := func() bool { return z.isProper(0, states-1, make([]bool, states-1)) }
 	turned, most := 0, 0.0

@@ -331,9 +331,14 @@ func TestVisitsNear(t *testing.T) {
 		v.Near = map[int32]int32{lo: at + 1 + rng.Int32N(hi-lo-at)}
 		mass := make([]float64, q.Rest+1)
 		mass[lo+at] = 1
-		if _, err := v.Solve(t.Context(), drawRule(rng, k), mass, 0.1); err != nil {
-			t.Fatal(err)
+		st := drawRule(rng, k)
+		p, _ := transition(k, st)
+		if far := rng.Int32N(hi - lo); far >= v.Near[lo] { // something arrives beyond
+			mass[lo+far] = 1
+			checkMissing(t, v, st, p, recurrent(k, p), mass, 0.1, 1)
+			continue
 		}
+		checkMissing(t, v, st, p, recurrent(k, p), mass, 0.1, 1)
 		if v.Beyond {
 			beyond++
 			continue
