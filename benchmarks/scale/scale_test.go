@@ -218,7 +218,7 @@ func TestStructures(t *testing.T) {
 
 // TestCurves asks for the curve of a small model of each structure.
 func TestCurves(t *testing.T) {
-	for _, family := range []string{"rooms", "clock", "budget", "grid", "counters", "sensor"} {
+	for _, family := range []string{"rooms", "clock", "budget", "grid", "gridfar", "counters", "sensor"} {
 		states := map[string]int{"counters": 40_000, "budget": 30_000, "grid": 100}[family]
 		out := do(t, job{Kind: "curve", Family: family, States: max(1000, states), Seed: 1, Threads: 1})
 		if out.Points < 3 || out.Points > out.Sweeps {

@@ -29,7 +29,8 @@ var structureCases = []structureCase{
 	{"exclusion", 35_000, false},
 	{"rooms", 390_000, true}, {"rooms", 874_000, true}, {"clock", 300_000, true}, {"clock", 1_000_000, true},
 	{"budget", 1_000_000, true},
-	{"grid", 16_900, true}, {"grid", 64_000, true}, {"counters", 160_000, true}, {"counters", 1_000_000, true},
+	{"grid", 16_900, true}, {"grid", 64_000, true}, {"gridfar", 64_000, true},
+	{"counters", 160_000, true}, {"counters", 1_000_000, true},
 	{"sensor", 50_000, true},
 	{"sensor", 500_000, true},
 }
@@ -344,6 +345,7 @@ The curve between the first two returns, to a thousandth of the range of each, o
 * **clock**: steps of a protocol with a clock, each of which begins again where two parties draw the same; totals.
 * **budget**: layers, one for each value of what is left of a budget, without a cycle; totals.
 * **grid**: a grid whose sides meet, four ways from each state, of five successors or one; one component, totals.
+* **gridfar**: such a grid, from its middle, which is farthest from its end.
 * **counters**: a model of 4,000 states unfolded with a counter of cost; totals, which are to be large.
 
 | family | S | transitions | points | value iterations | processor time, s |

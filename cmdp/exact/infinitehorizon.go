@@ -383,7 +383,11 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		}
 		out := pricedPolicy{value: value, margin: margin, approximate: rough, certified: proved,
 			cancellingGains: p.loopGains(z.Loops)}
-		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy}, enoughDigits(p.tolerance))
+		missing := enoughDigits(p.tolerance)
+		if rough {
+			missing = p.digitsFor(dir, aim)
+		}
+		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy}, missing)
 		if err != nil {
 			return out, err
 		}
@@ -428,6 +432,15 @@ func (p *infiniteHorizon) sizeOfReturns(dir []float64) float64 {
 		size += math.Abs(dir[i] * x)
 	}
 	return size
+}
+
+// digitsFor returns which share of the visits of a policy may be missing, that is priced up to aim. Returns of a point
+// of a curve need not keep a limit. They may cancel out in the direction.
+func (p *infiniteHorizon) digitsFor(dir []float64, aim float64) float64 {
+	if !p.certifies {
+		return enoughDigits(p.tolerance)
+	}
+	return min(tenDigits, 1e-4*aim/p.sizeOfReturns(dir))
 }
 
 // liftPolicy returns the policy of a solver.

@@ -241,12 +241,7 @@ func (p *infiniteHorizon) raiseWithin(ctx context.Context, z *markov.LeastTotal,
 				return out, false, err
 			}
 		}
-		// Returns of a point of a curve need not keep a limit. They may cancel out in the direction.
-		missing := enoughDigits(p.tolerance)
-		if p.certifies {
-			missing = min(tenDigits, 1e-4*aim/p.sizeOfReturns(dir))
-		}
-		out, err = p.raised(ctx, z, dir, proved, missing)
+		out, err = p.raised(ctx, z, dir, proved, p.digitsFor(dir, aim))
 		if err != nil || math.IsInf(out.margin, 1) || p.leavesNear() {
 			return out, false, err
 		}

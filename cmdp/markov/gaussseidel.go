@@ -55,6 +55,9 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	}
 	z.zeroBelow = negligible * most
 	step, cold := blockLength(hi-lo, reach), allZero(z.Values[lo:hi])
+	if step == hi-lo && windowed(hi-lo, reach) && z.sweepWindows(ctx, lo, hi, reach, cold) {
+		return true
+	}
 	if step == hi-lo && z.slack > 0 { // what is found to rounding is left to sweeps
 		if z.sweepWhole(ctx, i, lo, hi, cold) {
 			return true
@@ -115,7 +118,8 @@ func (z *LeastTotal) Raises() bool {
 			if lo := z.Quotient.Component[i]; int(hi-lo) > threshold.Swept {
 				end := z.end(i)
 				reach, _, _, _ := z.componentExtent(lo, end)
-				large, whole = true, whole && blockLength(end-lo, reach) == end-lo
+				whole = whole && blockLength(end-lo, reach) == end-lo && !windowed(end-lo, reach)
+				large = true
 			}
 		}
 		whole = whole && large

@@ -183,6 +183,76 @@ func TestWideGaussSeidel(t *testing.T) {
 	}
 }
 
+// A walk through layers of some states each goes on to any state of the next layer with the probability p, back with q,
+// and sideways otherwise. A second choice does the same for twice the price. Sweeps over all states carry values on by
+// (p−q)/q layers each, so that they are given up on a long way, and windows of states are not. The net flow from each
+// layer to the next is 1: hence the visits of a layer, and the steps from one to the next.
+func TestWindows(t *testing.T) {
+	const layers, width, p, q = 400, 3, 0.65, 0.3
+	rng := rand.New(rand.NewPCG(26, 51))
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range int32(layers * width) {
+		layer := s / width
+		any := func(layer int32) int32 { return min(max(0, layer)*width+rng.Int32N(width), layers*width) }
+		for c := range 2 {
+			k.Next = append(k.Next, any(layer+1), any(layer-1), any(layer))
+			k.Prob, k.Returns = append(k.Prob, p, q, 1-p-q), append(k.Returns, float64(1+c))
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	k.First = append(k.First, k.First[layers*width])
+	steps, visits := make([]float64, layers), make([]float64, layers+1)
+	for i := range layers {
+		steps[i] = 1 / p
+		if i > 0 {
+			steps[i] = (1 + q*steps[i-1]) / p
+		}
+		visits[layers-1-i] = (1 + q*visits[layers-i]) / p
+	}
+	t.Cleanup(threshold.Lower())
+	threshold.Stretch = layers * width // no blocks
+	for _, windows := range []int{16, layers * width} {
+		threshold.Windows = windows
+		for _, tolerance := range []float64{0, 1e-8} {
+			z := leastTotalOf(k, 1, 1, 1)
+			z.Reset(tolerance)
+			if endless, err := z.Solve(t.Context()); err != nil || endless != nil {
+				t.Fatal(endless, err)
+			}
+			want := 0.0
+			for i := layers - 1; i >= 0; i-- {
+				want += steps[i]
+				x := z.Values[z.Quotient.Number[width*i]]
+				if x > want*(1+1e-12) || x < want*(1-10*tolerance-1e-9) {
+					t.Fatalf("windows %d, error %g: value %.15g of layer %d: want %.15g", windows, tolerance, x, i, want)
+				}
+			}
+			v, number := visitsOf(k, 1)
+			mass := make([]float64, number.Rest+1)
+			mass[number.Number[0]] = 1
+			found, err := v.Solve(t.Context(), ruleOf(z, k), mass, tolerance)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range layers {
+				sum := 0.0
+				for j := range width {
+					sum += found.Counts[number.Number[width*i+j]]
+				}
+				if math.Abs(sum-visits[i]) > (1e-11+tolerance)*10*visits[i] {
+					t.Fatalf("windows %d, error %g: %.15g visits of layer %d: want %.15g", windows, tolerance, sum, i,
+						visits[i])
+				}
+			}
+			swept := z.chain.States() == 0 && v.chain.States() == 0
+			if swept != (windows == 16) {
+				t.Errorf("windows %d, error %g: all was swept: %v", windows, tolerance, swept)
+			}
+		}
+	}
+}
+
 // A policy that goes round in a circle for ever never gets out, wherever the circle is. A snake, which runs
 // against the order of the numbers here and there, does.
 func TestReachesExit(t *testing.T) {

@@ -369,6 +369,17 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 	}
 	y := &visitSweep{w: w, x: x, missing: missing, least: max(rest/float64(states), rarest*floats.Norm(arrivals, 1))}
 	step := blockLength(states, reach)
+	if step == states && windowed(states, reach) {
+		const like = 1e-3 // the last policy, whose visits are a better guess than none then
+		if floats.Norm(missing[:states], 1) > like*floats.Norm(arrivals, 1) {
+			clear(x)
+			copy(missing, arrivals)
+		}
+		if !w.holds(0, states) {
+			p.loadRows(w, st, lo, hi, 0, states)
+		}
+		return y.sweepWindows(ctx, reach, rest)
+	}
 	held := rowsHeld(states, step)
 	from, front := states-1, states-step
 	for left := mostSweeps * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
@@ -460,6 +471,29 @@ func (y *visitSweep) sweepTwice(workers int, front, from, back, span int32) (aga
 		again = max(again, y.sweep(begin, end, states))
 	})
 	return again
+}
+
+// sweepWindows sweeps all states by windows, the last ones first, see windowReaches, until what is still on its way is
+// at most rest in all, or nothing that counts. It reports false where that is slow.
+func (y *visitSweep) sweepWindows(ctx context.Context, reach int32, rest float64) bool {
+	states := int32(len(y.x))
+	for pass := range 2 * mostSweeps / windowSweeps {
+		slideWindow(ctx, states, reach, pass, windowSweeps, func(from, to int32) {
+			y.sweep(states-to, states-from, states+1)
+		})
+		if ctx.Err() != nil {
+			return false
+		}
+		left, nothing := 0.0, true
+		for s := range states {
+			left += math.Abs(y.missing[s])
+			nothing = nothing && y.nothing(s)
+		}
+		if nothing || left <= rest {
+			return true
+		}
+	}
+	return false
 }
 
 // Within replaces arrivals at the states of component i by the visits that they bring about in it, row by row,

@@ -15,6 +15,7 @@ var (
 	Held    = 1 << 19 // states up to which a component's rows of a policy are held all at once
 	Stretch = 16      // states that are swept before a sweep goes on, for each state that transitions lead back
 	Blocks  = 6       // least such stretches of a component, which is swept as a whole otherwise
+	Windows = 16      // times that a component is as long as transitions lead back, for sweeps by windows of it
 	Shared  = 1 << 14 // transitions from which workers share the states
 	Chunk   = 4096    // most states that a worker takes at a time, or whose terms are added up before sums are
 	Block   = 1024    // least states of a block of occupancies, and of one that is priced in several directions
@@ -35,9 +36,9 @@ var (
 // Lower lowers all thresholds as far as they go, and returns what puts them back: t.Cleanup(threshold.Lower()).
 // Tests that use it must not run in parallel with others.
 func Lower() (restore func()) {
-	all := []*int{&Eliminated, &Band, &Heads, &Swept, &Window, &Held, &Stretch, &Blocks, &Shared, &Chunk, &Block,
-		&Level, &Sorted, &Part, &Written, &Ranged, &Apart, &Simultaneous}
-	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 1, 2, 1, 2, 16, 1, 0, 1, 1, 1}
+	all := []*int{&Eliminated, &Band, &Heads, &Swept, &Window, &Held, &Stretch, &Blocks, &Windows, &Shared, &Chunk,
+		&Block, &Level, &Sorted, &Part, &Written, &Ranged, &Apart, &Simultaneous}
+	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 2, 1, 2, 1, 2, 16, 1, 0, 1, 1, 1}
 	before := make([]int, len(all))
 	for i, x := range all {
 		before[i] = *x
