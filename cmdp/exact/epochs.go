@@ -44,17 +44,34 @@ type epochClass struct {
 
 var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and get returns there: want stored rows")
 
-// EpochsEnd reports whether nothing is returned where a policy may stay in an epoch of a [cmdp.Epochs] for ever. Tasks
-// of other ones are refused: their rows are to be stored.
-func EpochsEnd(ctx context.Context, m *cmdp.Model) (bool, error) {
+// mostTogether is the most states of a component of an epoch that take less time here than where rows are stored:
+// larger ones are swept, to rounding in each epoch and direction, which the first directions do not need.
+const mostTogether = 1 << 14
+
+// SolvesEpochs reports whether tasks of a model of epochs are solved, and without giant components: where policies may
+// stay in an epoch for ever, nothing must be returned. Rows of other models are to be stored.
+func SolvesEpochs(ctx context.Context, m *cmdp.Model) (bool, error) {
 	if m == nil || m.Epochs() == nil {
 		return false, errors.New("exact: no model of epochs")
 	}
-	_, err := newEpochTotals(ctx, m)
+	p, err := newEpochTotals(ctx, m)
 	if errors.Is(err, errNoEnd) {
 		return false, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	for _, c := range p.classes {
+		if c == nil {
+			continue
+		}
+		for i := range c.states.Component[1:] {
+			if c.states.Component[i+1]-c.states.Component[i] > mostTogether {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 // newEpochTotals returns errNoEnd if a policy may get returns in an epoch for ever.

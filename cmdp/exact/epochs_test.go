@@ -157,3 +157,32 @@ func TestEpochPrices(t *testing.T) {
 		}
 	}
 }
+
+// TestGiantEpochs: epochs with a giant component are left to stored rows.
+func TestGiantEpochs(t *testing.T) {
+	for states, want := range map[int]bool{100: true, mostTogether + 1: false} {
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}},
+			states+1)
+		for s := range states { // a ring, and a way out
+			err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{1}, Next: []cmdp.Transition{
+				{Next: (s + 1) % states, Probability: 0.5}, {Next: states, Probability: 0.5}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		base, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := base.Kernel(0)
+		e := &cmdp.Epochs{Base: base, Start: []int32{0}, Letters: 1, Letter: make([]int32, len(k.Next)),
+			Next: []int32{0}, Class: []int32{0}, Classes: []cmdp.Kernel{*k}, Dim: 1}
+		m, err := e.Model()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := SolvesEpochs(t.Context(), m); got != want || err != nil {
+			t.Errorf("%d states: solved: %v, %v; want %v", states, got, err, want)
+		}
+	}
+}

@@ -53,12 +53,17 @@ func flag(is bool) byte {
 	return 0
 }
 
-// The most letters of transitions, and epochs after letters, that are told apart, and the most states of a base: in
-// larger ones there may be components that are swept, which takes less time where the first directions need no care.
+// The most letters of transitions, and epochs after letters, that are told apart.
 const (
 	mostLetters = 1 << 12
 	mostAfter   = 1 << 24
-	mostStates  = 1 << 14
+)
+
+// A product of a large base with few epochs, such as whether a set has been reached, is stored: it takes little more
+// memory than the base, and one policy is found in the place of several of which one is drawn.
+const (
+	largeBase = 1 << 14
+	fewEpochs = 16
 )
 
 // An epochSearch finds the epochs of a product: the tuples of what monitors remember.
@@ -76,12 +81,15 @@ type epochSearch struct {
 func generateEpochs(spec Spec) (*ProductModel, error) {
 	m := spec.Model
 	if spec.Generate == 0 || m.Horizon() > 0 || m.Discount() < 1 || m.Means() || m.Epochs() != nil ||
-		m.States() > mostStates || slices.Contains(spec.Means, true) {
+		slices.Contains(spec.Means, true) {
 		return nil, nil
 	}
 	w := &epochSearch{exploration: newExploration(m, spec.Monitors, spec.Columns), kernel: m.Kernel(0)}
 	w.out = cmdp.Epochs{Base: m, Dim: len(w.columns)}
 	if !w.letters() || !w.begin() || !w.search(spec.Bytes) || !w.sort() || w.out.Len()*m.States() <= spec.Generate {
+		return nil, nil
+	}
+	if m.States() > largeBase && w.out.Len() < fewEpochs {
 		return nil, nil
 	}
 	w.classes()

@@ -155,7 +155,7 @@ func compareEpochs(t *testing.T, rng *rand.Rand, i int, spec monitor.Spec) (gene
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends, err := exact.EpochsEnd(t.Context(), p.Model)
+	ends, err := exact.SolvesEpochs(t.Context(), p.Model)
 	if err != nil || ends == slices.Contains(upper, math.Inf(1)) {
 		t.Errorf("model %d: nothing comes again and again: %v, %v; returns are up to %g", i, ends, err, upper)
 	}
@@ -268,6 +268,38 @@ func compareRows(t *testing.T, stored, other *monitor.ProductModel) {
 			if len(got) != len(want) || !slices.Equal(rows.Returns(c), others.Returns(other)) {
 				t.Fatalf("%v: %v, want %v: %v", got, others.Returns(other), want, rows.Returns(c))
 			}
+		}
+	}
+}
+
+// TestLargeBase: a product of many states is generated where what is remembered has many values.
+func TestLargeBase(t *testing.T) {
+	const states = 1<<14 + 1
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}},
+		states)
+	for s := range states - 1 {
+		err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{1},
+			Next: []cmdp.Transition{{Next: s + 1, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for within, want := range map[int]bool{-1: false, 10: false, 20: true} {
+		reach := &monitor.Reach{Title: "there", Target: make([]bool, states), Within: within}
+		reach.Target[30] = true
+		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{reach}, Generate: 1})
+		if (p.Model.Epochs() != nil) != want {
+			t.Errorf("within %d: generated: %v, want %v", within, !want, want)
+		}
+		if !want {
+			continue
+		}
+		if solved, err := exact.SolvesEpochs(t.Context(), p.Model); !solved || err != nil {
+			t.Errorf("a chain is solved: %v, %v", solved, err)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (u *unfolding) product(ctx context.Context) (*monitor.ProductModel, error) 
 	if err != nil || p.Model.Epochs() == nil {
 		return p, err
 	}
-	ends, err := exact.EpochsEnd(ctx, p.Model)
+	ends, err := exact.SolvesEpochs(ctx, p.Model)
 	if err != nil || ends {
 		return p, err
 	}
