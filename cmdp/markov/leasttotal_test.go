@@ -3,7 +3,9 @@ package markov
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -747,4 +749,102 @@ func drawFew(rng *rand.Rand, z *LeastTotal, whole []bool) (few map[int32]int32, 
 		}
 	}
 	return few, looked
+}
+
+// TestMemoryIsNoMatter gives programs of one model the same rewards in turn: one that works alone, one whose states are
+// shared by workers, one whose memory another program has used in between, and a twin, all at the same time. What they
+// find is the same, bit by bit, raised values, and those of a part of the states, included.
+func TestMemoryIsNoMatter(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	threshold.Level, threshold.Sorted = 6, 1000 // levels are sorted
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	rng := rand.New(rand.NewPCG(27, 14))
+	raised, parts, levels := 0, 0, 0
+	for trial := range 160 {
+		k := drawModel(rng, 2+rng.IntN(30))
+		switch trial % 4 {
+		case 0:
+			k = drawPairs(rng, 1+rng.IntN(25)).Plain(1)
+		case 1:
+			k = walk(2 + rng.IntN(60))
+		case 2:
+			for trial%8 == 2 && (len(k.First) < 50 || len(k.First) > 500) {
+				k = drawLayers(rng, 1, trial%16 == 2).Plain(1)
+			}
+		}
+		for c := range k.Returns { // nothing is merged
+			k.Returns[c] = 1
+		}
+		gamma := []float64{1, 1, 0.9}[rng.IntN(3)]
+		alone := leastTotalOf(k, gamma, 1, 1)
+		all := []*LeastTotal{alone, leastTotalOf(k, gamma, 1, 3), leastTotalOf(k, gamma, 1, 1)}
+		other := leastTotalOf(drawPairs(rng, 3).Plain(1), 1, 1, 1)
+		other.chain = all[2].chain
+		whole := looksAt(alone)
+		proper := alone.Quotient.Rest > 0 && !slices.Contains(rests(alone, whole, false), false)
+		for n := range 6 {
+			if n == 3 {
+				all = append(all, alone.Twin(new(Chain)))
+			}
+			seed, sweeps, within, few := rng.Uint64(), 0, map[int32]int32(nil), map[int32]int32(nil)
+			priced := gamma == 1 && proper && rng.IntN(3) > 0
+			if priced {
+				within, _ = drawFew(rng, alone, whole)
+				if sweeps = rng.IntN(4); rng.IntN(2) == 0 {
+					few, _ = drawFew(rng, alone, whole)
+				}
+				if within == nil {
+					within = few
+				}
+			}
+			endless := make([][]int32, len(all))
+			var at sync.WaitGroup
+			for j, z := range all {
+				rng := rand.New(rand.NewPCG(seed, 0))
+				drawRewards(rng, z)
+				if priced {
+					z.LowerBound = 0
+					for i, r := range z.Reward {
+						z.Reward[i] = max(math.Abs(r), 1e-6)
+					}
+				}
+				z.LookNear(few)
+				z.Sweeps, z.Within = sweeps, within
+				at.Go(func() {
+					var err error
+					if endless[j], err = z.Solve(t.Context()); err != nil {
+						t.Error(err)
+					}
+					if z.Sweeps > 0 && n%2 == 0 {
+						z.Mend()
+					}
+					if j == 2 {
+						drawRewards(rng, other)
+						other.Sweeps = rng.IntN(3)
+						if _, err := other.Solve(t.Context()); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			at.Wait()
+			if all[1].order != nil {
+				levels++
+			}
+			raised += min(1, sweeps)
+			parts += len(few)
+			for j, z := range all[1:] {
+				same := slices.Equal(z.Values, alone.Values) && slices.Equal(z.Policy, alone.Policy) &&
+					z.Fell == alone.Fell && len(z.Loops) == len(alone.Loops)
+				if !slices.Equal(endless[0], endless[j+1]) || endless[0] == nil && !same {
+					t.Fatalf("trial %d, rewards %d: program %d finds %v by %v, fell %v: want %v by %v, fell %v", trial, n,
+						j+1, z.Values, z.Policy, z.Fell, alone.Values, alone.Policy, alone.Fell)
+				}
+			}
+		}
+	}
+	if raised < 150 || parts < 80 || levels < 10 {
+		t.Errorf("values are raised %d times, parts are looked at %d times, and levels are sorted %d times: want more",
+			raised, parts, levels)
+	}
 }

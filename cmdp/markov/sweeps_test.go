@@ -3,7 +3,11 @@ package markov
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/internal/threshold"
@@ -290,6 +294,66 @@ func TestReachesExit(t *testing.T) {
 	}
 }
 
+// TestPipeline: both sweeps go over all states in their order, and while the second is at some, the first is done with
+// those that lead to them, and with those that lead to these.
+func TestPipeline(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	rng := rand.New(rand.NewPCG(27, 15))
+	parts := 0
+	for range 50 {
+		n, span := 1+rng.Int32N(80), rng.Int32N(6)
+		var first atomic.Int32
+		second := int32(0)
+		pipeline(1+rng.IntN(3), n, span, func(again bool, a, b int32) {
+			if !again {
+				time.Sleep(10 * time.Microsecond)
+				if !first.CompareAndSwap(a, b) {
+					t.Errorf("the first sweep is at %d before it is at %d", first.Load(), a)
+				}
+				return
+			}
+			if done := first.Load(); a != second || done < min(n, b+2*span) {
+				t.Errorf("the second sweep goes on from %d with [%d, %d) of %d when the first is at %d: want it to be %d ahead",
+					second, a, b, n, done, 2*span)
+			}
+			second = b
+			parts++
+		})
+		if first.Load() != n || second != n {
+			t.Errorf("sweeps end at %d and %d of %d states", first.Load(), second, n)
+		}
+	}
+	if parts < 200 {
+		t.Errorf("%d parts: want more", parts)
+	}
+}
+
+// TestSpan wants the span of a component to be that of its longest transition.
+func TestSpan(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 16))
+	for range 200 {
+		z := leastTotalOf(drawModel(rng, 2+rng.IntN(12)), 0.9, 1, 2)
+		q := z.Quotient
+		for i, hi := range q.Component[1:] {
+			lo, longest := q.Component[i], int32(0)
+			for s := lo; s < hi; s++ {
+				for c := q.First[s]; c < q.First[s+1]; c++ {
+					next, _ := q.Row(c)
+					for _, n := range next {
+						if n >= lo && n < hi {
+							longest = max(longest, n-s, s-n)
+						}
+					}
+				}
+			}
+			if got := z.span(lo, hi); got != longest {
+				t.Fatalf("the states of [%d, %d) lead by %d: want %d", lo, hi, got, longest)
+			}
+		}
+	}
+}
+
 // walk is a model of states in a row, with a step ahead and one back from each. The process ends at the last.
 func walk(states int) *cmdp.Kernel {
 	k := cmdp.NewKernel()
@@ -364,7 +428,7 @@ func TestRaisedValues(t *testing.T) {
 func TestRaisedParts(t *testing.T) {
 	t.Cleanup(threshold.Lower())
 	rng := rand.New(rand.NewPCG(24, 5))
-	fell, above := 0, 0
+	fell, above, again := 0, 0, 0
 	for range 1000 {
 		k := beside(drawModel(rng, 4), drawModel(rng, 4))
 		for c, r := range k.Returns {
@@ -375,6 +439,7 @@ func TestRaisedParts(t *testing.T) {
 			z.Values[n] = 3 * rng.Float64()
 		}
 		z.Sweeps = 1
+		many := z.Twin(new(Chain))
 		endless, err := z.Solve(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -399,11 +464,30 @@ func TestRaisedParts(t *testing.T) {
 		if z.Fell {
 			fell++
 		}
+		for many.Sweeps = 2 + rng.IntN(4); z.Sweeps < many.Sweeps; z.Sweeps++ { // they are sweeps one by one
+			one := z.Sweeps
+			z.Sweeps = 1
+			if _, err := z.Solve(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			z.Sweeps = one
+		}
+		if _, err := many.Solve(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		large := 0 // where one component may lead to another, its values are others
+		for i, hi := range z.Quotient.Component[1:] {
+			large += min(1, int(hi-z.Quotient.Component[i])-1)
+		}
+		if again += large % 2; large == 1 && (!slices.Equal(many.Values, z.Values) || many.Fell != z.Fell) {
+			t.Fatalf("%d sweeps lead to %v, fell %v: want %v, fell %v", many.Sweeps, many.Values, many.Fell, z.Values, z.Fell)
+		}
 		if lacks {
 			above++
 		}
 	}
-	if fell < 50 || above < 30 {
-		t.Errorf("values fell %d times, and were above their backups %d times: want many of both", fell, above)
+	if fell < 50 || above < 30 || again < 50 {
+		t.Errorf("values fell %d times, were above their backups %d times, and %d times there was one component: want more",
+			fell, above, again)
 	}
 }
