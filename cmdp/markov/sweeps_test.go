@@ -368,14 +368,17 @@ func walk(states int) *cmdp.Kernel {
 	return k.Plain(1)
 }
 
-// TestRaises: a component in which steps are short is swept block by block, and its values are not raised, unless few
-// of its states are looked at.
+// TestRaises: a component in which steps are short is swept block by block, or by windows, and its values are not raised,
+// unless few of its states are looked at.
 func TestRaises(t *testing.T) {
 	t.Cleanup(threshold.Lower())
-	z := leastTotalOf(walk(50), 1, 1, 1)
-	for _, near := range []map[int32]int32{nil, {0: 3}, {0: 30}, {0: 4}, nil} {
-		if z.LookNear(near); z.Raises() != (near != nil && near[0] < 10) {
-			t.Errorf("values are raised where %v states are looked at: %v", near, z.Raises())
+	for _, by := range []struct{ stretch, windows int }{{1, 1000}, {1000, 10}} {
+		threshold.Stretch, threshold.Windows = by.stretch, by.windows
+		z := leastTotalOf(walk(50), 1, 1, 1)
+		for _, near := range []map[int32]int32{nil, {0: 3}, {0: 30}, {0: 4}, nil} {
+			if z.LookNear(near); z.Raises() != (near != nil && near[0] < 10) {
+				t.Errorf("%+v: values are raised where %v states are looked at: %v", by, near, z.Raises())
+			}
 		}
 	}
 }
