@@ -368,8 +368,8 @@ func walk(states int) *cmdp.Kernel {
 	return k.Plain(1)
 }
 
-// TestRaises: a component in which steps are short is swept block by block, or by windows, and its values are not raised,
-// unless few of its states are looked at.
+// TestRaises: a component in which steps are short is swept block by block, or by windows, and its values are not
+// raised, unless few of its states are looked at.
 func TestRaises(t *testing.T) {
 	t.Cleanup(threshold.Lower())
 	for _, by := range []struct{ stretch, windows int }{{1, 1000}, {1000, 10}} {
