@@ -4,12 +4,17 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/robust"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var finiteShapes = []shape{
@@ -81,6 +86,7 @@ func TestSolve(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts[r.Status]++
+		c.checkWithoutCost(t, i, r)
 		if fixed && r.Proof == nil && r.Bound > math.Inf(-1) {
 			t.Errorf("case %d: no model proves the bound %g, where nature may not change it", i, r.Bound)
 		}
@@ -104,6 +110,120 @@ func TestSolve(t *testing.T) {
 	t.Log(counts)
 	if counts[robust.Optimal] < 36 || counts[robust.Feasible] < 5 || counts[robust.Infeasible] < 5 {
 		t.Errorf("verdicts %v: want plans and proofs that there is none", counts)
+	}
+}
+
+// checkWithoutCost plans for the limits alone: what keeps them is the best plan, and there is one where there is one of
+// least cost.
+func (c *randomCase) checkWithoutCost(t *testing.T, i int, priced *robust.Result) {
+	t.Helper()
+	task := c.task
+	task.Cost = nil
+	r, err := robust.Solve(t.Context(), c.set, task, robust.SolveOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none := r.Objective == 0 && r.Bound == 0 && r.Gap == 0; r.Status == robust.Feasible ||
+		r.Status == robust.Optimal && !none {
+		t.Errorf("case %d, without a cost: %v, objective %g, bound %g, gap %g", i, r.Status, r.Objective, r.Bound, r.Gap)
+	}
+	if kept := priced.Status <= robust.Feasible; kept && r.Status != robust.Optimal ||
+		priced.Status == robust.Infeasible && r.Status <= robust.Feasible {
+		t.Errorf("case %d: %v without a cost, and %v with one", i, r.Status, priced.Status)
+	}
+	if err := robust.Verify(t.Context(), c.set, task, r); err != nil {
+		t.Errorf("case %d: %v", i, err)
+	}
+	if r.Status != robust.Optimal {
+		return
+	}
+	for _, l := range r.Limits {
+		if l.Slack() < -r.Tolerance || l.Slack() != l.Offset-l.Greatest {
+			t.Errorf("case %d, without a cost: slack %g of %g below %g", i, l.Slack(), l.Greatest, l.Offset)
+		}
+	}
+	rng := rand.New(rand.NewPCG(27, uint64(i)))
+	for range 10 {
+		m, v := c.sample(t, rng, true), make([]float64, 2)
+		for _, part := range r.Plan() {
+			u := make([]float64, 2)
+			cmdp.NewEvaluator(m).Returns(u, part.Policy)
+			floats.AddScaled(v, part.Weight, u)
+		}
+		if c.task.Violation(v) > 1e-9 {
+			t.Errorf("case %d, without a cost: a model of the set gives %v, which misses a limit", i, v)
+		}
+	}
+}
+
+// TestRefused: what is asked in vain is named.
+func TestRefused(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 21))
+	c := newCase(t, rng, finiteShapes[1], false)
+	c.wanted(t, 1, []float64{-9, -9}, []float64{9, 9})
+	solve := func(opts robust.SolveOptions, edit func(task *cmdp.Task)) error {
+		task := c.task
+		if edit != nil {
+			edit(&task)
+		}
+		_, err := robust.Solve(t.Context(), c.set, task, opts)
+		return err
+	}
+	round, err := geometry.NewBall([]float64{0, 0}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curved, err := cost.NewSquared([]float64{0, 0}, []float64{1, 1}, c.task.Box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := drawCounts(t, rng, c.model, 10)
+	fromCounts := func(m *cmdp.Model, counts *cmdp.Counts, pooled bool, level float64) error {
+		_, _, _, err := robust.FromCounts(m, counts, pooled, level)
+		return err
+	}
+	worst := func(parts []exact.WeightedPolicy, dir []float64) error {
+		_, _, err := c.set.Worst(t.Context(), parts, dir)
+		return err
+	}
+	of := func(spec robust.Spec) error { _, err := robust.New(spec); return err }
+	_, noSet := robust.Solve(t.Context(), nil, c.task, robust.SolveOptions{})
+	one := []exact.WeightedPolicy{{Weight: 1, Policy: exactPolicy(rng, c.model)}}
+	endless := endlessCase(t, rng, 0.9, false, false).model
+	for want, errs := range map[string][]error{
+		"no set of models": {noSet, robust.Verify(t.Context(), nil, c.task, &robust.Result{}),
+			robust.Verify(t.Context(), c.set, c.task, nil)},
+		"no model":                 {of(robust.Spec{})},
+		"robust: -1 worker":        {of(robust.Spec{Model: c.model, Workers: -1})},
+		"budget -1ns":              {solve(robust.SolveOptions{Budget: -1}, nil)},
+		"gap 1, 0 rounds, 0 nodes": {solve(robust.SolveOptions{Gap: 1}, nil)},
+		"gap NaN":                  {solve(robust.SolveOptions{Gap: math.NaN()}, nil)},
+		"gap -0.5":                 {solve(robust.SolveOptions{Gap: -0.5}, nil)},
+		"-2 rounds":                {solve(robust.SolveOptions{Rounds: -2}, nil)},
+		"-3 nodes":                 {solve(robust.SolveOptions{Nodes: -3}, nil)},
+		robust.ErrCurved.Error(): {
+			solve(robust.SolveOptions{}, func(task *cmdp.Task) { task.Cost = curved }),
+			solve(robust.SolveOptions{}, func(task *cmdp.Task) { task.Target = round; task.Constraints = nil }),
+		},
+		"want a plan, and a direction": {worst(nil, []float64{1, 0}), worst(one, []float64{1}), worst(one, nil)},
+		"want a model and counts":      {fromCounts(nil, counts, false, 0.9), fromCounts(c.model, nil, false, 0.9)},
+		"without a horizon":            {fromCounts(endless, counts, false, 0.9)},
+		"confidence 0":                 {fromCounts(c.model, counts, false, 0)},
+		"confidence 1":                 {fromCounts(c.model, counts, false, 1)},
+		"confidence NaN":               {fromCounts(c.model, counts, false, math.NaN())},
+		"steps differ":                 {fromCounts(c.model, counts, true, 0.9)},
+	} {
+		for i, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q, number %d: the error is %v", want, i, err)
+			}
+		}
+	}
+	for status, want := range map[robust.Status]string{robust.Optimal: "optimal", robust.Feasible: "feasible",
+		robust.Infeasible: "infeasible", robust.Undecided: "undecided", 7: "Status(7)"} {
+		if status.String() != want {
+			t.Errorf("status %d is called %v", int(status), status)
+		}
 	}
 }
 
