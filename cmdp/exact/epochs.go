@@ -447,9 +447,11 @@ func (p *epochPass) returnsOf(n int32) []float64 {
 
 // copyToMembers sets values and returns of what is merged in a state of the quotient.
 func (p *epochPass) copyToMembers(n int32) {
-	for _, s := range p.class.members[n] {
+	for i, s := range p.class.members[n] {
 		p.v[s] = p.components.Values[n]
-		copy(p.r[int(s)*p.e.Dim:][:p.e.Dim], p.returnsOf(n))
+		if i > 0 { // returnsOf is the first one
+			copy(p.r[int(s)*p.e.Dim:][:p.e.Dim], p.returnsOf(n))
+		}
 	}
 }
 
