@@ -42,6 +42,7 @@ func cmdpsolvePath(t *testing.T) string {
 // After each kill the checkpoint is whole, and the run that was resumed to its
 // end gives the same result as one that was never disturbed.
 func TestKilledRunsResumeBitForBit(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("what is concurrent here is tried by TestInterruptedComparisonResumes too")
 	}

@@ -21,6 +21,7 @@ import (
 // TestInterruptedComparisonResumes interrupts a comparison once, kills it a few
 // times, resumes it, and wants the result of one that was left alone.
 func TestInterruptedComparisonResumes(t *testing.T) {
+	t.Parallel()
 	path := cmdpsolvePath(t)
 	command := func(args ...string) *exec.Cmd {
 		return exec.Command(path,

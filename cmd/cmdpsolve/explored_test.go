@@ -76,6 +76,7 @@ func (a *pageAsked) ask(name string, question answer) (answer, error) {
 // TestExploredIsTheCommand: what the page shows of a problem, a plan, its files, its episodes and a trade-off is what
 // the commands say, for limits and goals that are moved.
 func TestExploredIsTheCommand(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 9))
 	files := []string{"depot.yaml", "corridor.yaml", "drone.yaml", "fleet.yaml"}
 	for i, name := range files {

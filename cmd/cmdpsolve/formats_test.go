@@ -219,6 +219,7 @@ func shows(cell string, x *float64) bool {
 // TestFormatsAgree: tables for people, CSV and JSON of one question say the same numbers, for random problems, and what
 // is said in words is what the numbers say.
 func TestFormatsAgree(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 1))
 	counts := make(map[string]int)
 	for trial := range 24 {

@@ -151,6 +151,7 @@ func notices(files map[string]string) string {
 
 // TestLicenses compares the texts that the binary has with those of the modules that are linked into it.
 func TestLicenses(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and shorter tests run what is concurrent in it")
 	}

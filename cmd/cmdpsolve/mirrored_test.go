@@ -89,6 +89,7 @@ func toldWords(r *result, mirror bool) (words []string, numbers []float64) {
 // TestSameProblem: a file in another order, and one with all returns negated, is the same problem: everything that a
 // command has and shows is the same, with the other side of each limit and the other sign in the mirror.
 func TestSameProblem(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(62, 1))
 	for trial := range 24 {
 		p := drawProblem(rng, []string{"horizon: 3", "discount: 0.75", "criterion: average"}[trial%3])

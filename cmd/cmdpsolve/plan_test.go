@@ -99,6 +99,7 @@ transitions:
 // TestPolicyFilesKeepThePromise writes the policy of plan to a file, plays it, and
 // finds the returns again that plan had promised.
 func TestPolicyFilesKeepThePromise(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and shorter tests run what is concurrent in it")
 	}
@@ -225,6 +226,7 @@ func TestCheckAgrees(t *testing.T) {
 // a crash. The least share of slow journeys for a chance of a crash, and what it costs not to know the chances,
 // follow from the normal approximation of the posterior.
 func TestPlanOfALog(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and shorter tests run what is concurrent in it")
 	}

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,11 +21,20 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files of testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cmdpsolve": func() {
+	testscript.Main(collectingLess{m}, map[string]func(){"cmdpsolve": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 	}, "playmodel": playModel, "nastyworker": nastyWorker})
+}
+
+// collectingLess runs tests with less garbage collection than Go has: reports of all scripts and pages are read here one
+// after the other, and half of the processor time went into collecting them. Commands of scripts are as they are.
+type collectingLess struct{ *testing.M }
+
+func (m collectingLess) Run() int {
+	debug.SetGCPercent(300)
+	return m.M.Run()
 }
 
 // setUp tells a script where the files of docs/examples are.

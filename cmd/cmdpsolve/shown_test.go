@@ -23,7 +23,7 @@ var (
 	scriptWord = regexp.MustCompile(`'[^']*'|\S+`)
 	numberIn   = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`)
 	// slowToAsk are commands of scripts that take longer than a few hundredths of a second.
-	slowToAsk = regexp.MustCompile(`wallet|commute|frozenlake8|playmodel|n=10|parallel|--replan|S=10000|algorithms all|env-command|--suite`)
+	slowToAsk = regexp.MustCompile(`wallet|commute|plan steps.yaml|frozenlake8|playmodel|n=10|parallel|--replan|S=10000|algorithms all|env-command|--suite`)
 	// fewToPlay are learners that play little.
 	fewToPlay = regexp.MustCompile(`--(episodes|steps|sample) ([0-9]{1,2}|[12]00)( |\n)`)
 )

@@ -50,6 +50,7 @@ func keyOf(head string) string {
 // TestTablesHaveTheirKeys: what a table shows under a head, beside a name, is what JSON has under the keys of these,
 // for reports of every kind; and numbers of a report fit each other.
 func TestTablesHaveTheirKeys(t *testing.T) {
+	t.Parallel()
 	const examples = "../../docs/examples/"
 	for _, c := range []struct {
 		command string
