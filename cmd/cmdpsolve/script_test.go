@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	}, "playmodel": playModel, "nastyworker": nastyWorker})
 }
 
-// collectingLess runs tests with less garbage collection than Go has: reports of all scripts and pages are read here one
-// after the other, and half of the processor time went into collecting them. Commands of scripts are as they are.
+// collectingLess runs tests with less garbage collection than Go has: reports of all scripts and pages are read here
+// one after the other, and half of the processor time went into collecting them. Commands of scripts are as they are.
 type collectingLess struct{ *testing.M }
 
 func (m collectingLess) Run() int {
