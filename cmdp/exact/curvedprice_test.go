@@ -85,3 +85,65 @@ func TestPricesBesideCurves(t *testing.T) {
 	}
 	t.Logf("%d binding, %d equalities", binding, equalities)
 }
+
+// TestPricesOfScaledLimits: with a curved cost a limit that is written in other units has its price in these.
+func TestPricesOfScaledLimits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 34))
+	priced := 0
+	for trial := range 40 {
+		d := 2 + rng.IntN(2)
+		m := randomModel(t, rng, shapeOf{states: 3, actions: 4, horizon: 3, dim: d, successors: 2})
+		x := box(t, m)
+		g, at := randomCost(t, rng, x), randomReturns(m, rng)
+		normal := make([]float64, d)
+		for i := range normal {
+			normal[i] = rng.NormFloat64()
+		}
+		if trial%2 == 0 { // a limit that is hardly kept at all has many multipliers, of which the least counts
+			r, err := exact.Solve(context.Background(), m, cmdp.Task{Cost: linear(t, x, normal)}, exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = r.Returns
+		}
+		price := func(unit float64) float64 {
+			row := cmdp.Constraint{Normal: make([]float64, d)}
+			for i, y := range normal {
+				row.Normal[i] = unit * y
+				row.Offset += unit * y * at[i]
+			}
+			half, err := geometry.NewHalfspace(row.Normal, row.Offset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			target, err := geometry.Restrict(half, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := cmdp.Task{Cost: g, Target: target, Constraints: []cmdp.Constraint{row}}
+			if trial%3 == 0 { // who gives room to one of two that are the same gains nothing
+				task.Constraints = append(task.Constraints, row)
+			}
+			r, err := exact.Solve(context.Background(), m, task, exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Status != exact.Optimal {
+				return math.NaN()
+			}
+			return unit * r.Prices[0].Value
+		}
+		want := price(1)
+		if want > 1e-3 {
+			priced++
+		}
+		for _, unit := range []float64{1e-8, 1e8} {
+			if got := price(unit); math.Abs(got-want) > 1e-2*math.Max(want, 0.1) {
+				t.Errorf("trial %d: in units of %g the price is %g: want %g", trial, unit, got, want)
+			}
+		}
+	}
+	if priced < 8 {
+		t.Errorf("%d prices: want more", priced)
+	}
+}

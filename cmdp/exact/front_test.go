@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/geometry"
 )
 
@@ -186,5 +187,61 @@ func TestFrontExact(t *testing.T) {
 	opts := exact.FrontOptions{Over: [][]float64{{-1, 0}, {0, 1}}, Each: func(exact.FrontPoint) { told++; cancel() }}
 	if _, err := exact.Front(ctx, m, cmdp.Task{}, opts); told != 1 || err == nil {
 		t.Errorf("%d points and %v: want the first before the second is sought", told, err)
+	}
+}
+
+// TestFrontOfFewPoints: a front solves no more weighted problems than it may, but for those of the objectives alone,
+// and says of every point whether its policy draws.
+func TestFrontOfFewPoints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 33))
+	cut, drawn, sure := 0, 0, 0
+	for trial := range 600 {
+		p := drawEndless(t, rng, trial%4 == 0)
+		if p == nil {
+			continue
+		}
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			continue
+		}
+		m, d := p.Model, p.Model.Dim()
+		if trial%4 == 1 {
+			m = randomModel(t, rng, shapeOf{states: 4, actions: 4, horizon: 4, dim: 3, successors: 3})
+			task, d = cmdp.Task{}, 3
+		}
+		task.Cost = nil
+		points, called := 1+rng.IntN(5), 0
+		opts := exact.FrontOptions{Points: points, Error: 1e-7, Each: func(exact.FrontPoint) { called++ }}
+		for i := range 2 {
+			opts.Over = append(opts.Over, scaledAxis(d, i, float64(1-2*rng.IntN(2))))
+		}
+		f, err := exact.Front(t.Context(), m, task, opts)
+		if err != nil {
+			continue // some total grows for ever
+		}
+		if called > max(points, 2) || len(f.Points) > called {
+			t.Errorf("trial %d: %d points, %d problems: want at most %d", trial, len(f.Points), called, points)
+		}
+		if f.Status == exact.Undecided {
+			cut++
+		}
+		for _, x := range f.Points {
+			mixed := x.Mixed
+			if err := x.Recover(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			draws := len(x.Mixture) > 0 || x.Policy.Randomized() > 0
+			if draws && !mixed {
+				t.Errorf("trial %d: a point is no mixture, and its policy draws: %d policies", trial, len(x.Mixture))
+			}
+			if draws {
+				drawn++
+			} else {
+				sure++
+			}
+		}
+	}
+	if cut < 5 || drawn < 5 || sure < 5 {
+		t.Errorf("%d curves are cut, %d points drawn, %d not: want more", cut, drawn, sure)
 	}
 }

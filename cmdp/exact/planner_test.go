@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
@@ -506,6 +507,101 @@ func TestVisits(t *testing.T) {
 		if addUp(total, m, 0, r.Policy, mass); !floats.EqualApprox(total, r.Returns, 1e-9) {
 			t.Errorf("trial %d: visits return %v: want %v", trial, total, r.Returns)
 		}
+	}
+}
+
+// TestVisitsOfDraws: visits of a draw between policies are those of the policies, by their weights, whatever they are
+// visits of.
+func TestVisitsOfDraws(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 31))
+	draws := 0
+	for trial := range 60 {
+		p := drawEndless(t, rng, trial%2 == 0)
+		if p == nil {
+			continue
+		}
+		m := p.Model
+		if trial%3 == 0 {
+			m = randomModel(t, rng, shapeOf{states: 4, actions: 3, dim: 2, successors: 3, discount: 0.8})
+		}
+		var components []exact.WeightedPolicy
+		left := 1.0
+		for k := range 3 {
+			rule := markov.Rule{Actions: markov.NewActions(m.States(), 4)}
+			for s := range m.States() {
+				if first, end := m.Rows(0).Choices(s); end > first {
+					rule.Actions.Set(s, rng.IntN(end-first))
+				}
+			}
+			weight := left * rng.Float64()
+			if k == 2 {
+				weight = left
+			}
+			left -= weight
+			policy := exact.NewPolicy([]markov.Rule{rule})
+			components = append(components, exact.WeightedPolicy{Weight: weight, Policy: policy})
+		}
+		got, err := exact.Visits(t.Context(), m, nil, components)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]float64, m.States())
+		for _, c := range components {
+			one, err := exact.Visits(t.Context(), m, c.Policy, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			floats.AddScaled(want, c.Weight, one)
+		}
+		if draws++; !floats.EqualApprox(got, want, 1e-9*(1+floats.Norm(want, math.Inf(1)))) {
+			t.Errorf("trial %d: visits %v: want %v", trial, got, want)
+		}
+	}
+	if draws < 40 {
+		t.Errorf("%d draws: want more", draws)
+	}
+}
+
+// TestMirroredRanges: what returns can be is mirrored in a model whose returns are negated, where they have no end too.
+func TestMirroredRanges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 32))
+	endless := 0
+	for trial := range 80 {
+		p := drawEndless(t, rng, trial%3 == 0)
+		if p == nil {
+			continue
+		}
+		m := p.Model
+		spec := cmdp.ModelSpec{Discount: 1, Dim: m.Dim(), Start: m.StartStates()}
+		k := *m.Kernel(0).Plain(m.Dim())
+		k.Returns = slices.Clone(k.Returns)
+		floats.Scale(-1, k.Returns)
+		spec.Kernels = []cmdp.Kernel{k}
+		for i := range m.Dim() {
+			spec.Means = append(spec.Means, m.Mean(i))
+		}
+		mirror, err := cmdp.NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower, upper, err := exact.PlannerOf(t, m).Ranges(t.Context(), exact.Options{})
+		low, high, failed := exact.PlannerOf(t, mirror).Ranges(t.Context(), exact.Options{})
+		if (err == nil) != (failed == nil) {
+			t.Errorf("trial %d: %v, and in the mirror %v", trial, err, failed)
+		}
+		for i := range lower {
+			same := func(x, y float64) bool { return x == -y || math.Abs(x+y) <= 1e-8*(1+math.Abs(x)) }
+			if !same(lower[i], high[i]) || !same(upper[i], low[i]) {
+				t.Errorf("trial %d: return %d is from %g to %g, and in the mirror from %g to %g", trial, i, lower[i], upper[i],
+					low[i], high[i])
+			}
+			if math.IsInf(upper[i], 1) {
+				endless++
+			}
+		}
+	}
+	if endless < 10 {
+		t.Errorf("%d returns have no end: want more", endless)
 	}
 }
 

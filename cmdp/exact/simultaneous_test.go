@@ -99,3 +99,23 @@ func TestTwinsOfSolvers(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnsAreCounted: the explicit program of a model has as many columns as are counted before it is made.
+func TestColumnsAreCounted(t *testing.T) {
+	for seed := range uint64(40) {
+		of := randomAverage(t, seed, 3+int(seed%6), 2)
+		spec := cmdp.ModelSpec{Discount: 0.9, Dim: of.Dim(), Start: of.StartStates(),
+			Kernels: []cmdp.Kernel{*of.Kernel(0).Plain(of.Dim())}}
+		if seed%2 == 0 {
+			spec.Discount, spec.Horizon = 0, 3
+		}
+		m, err := cmdp.NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := OccupancyLP(m, make([]float64, m.Dim()), nil)
+		if err != nil || len(program.Minimize) != occupancies(m) {
+			t.Errorf("seed %d: %v: %d columns are counted: want %d", seed, err, occupancies(m), len(program.Minimize))
+		}
+	}
+}

@@ -123,6 +123,53 @@ func TestBudgetOfSums(t *testing.T) {
 	}
 }
 
+// TestWeightsAreCopies: a part of weight n is n parts of weight 1: optimum, bound and what rounding may take are the
+// same.
+func TestWeightsAreCopies(t *testing.T) {
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 35))
+		sh := shapeOf{states: 3, actions: 3, horizon: 4, dim: 2, successors: 2}
+		if seed%2 == 1 {
+			sh.horizon, sh.discount = 0, 0.7
+		}
+		one := exact.Part{Model: randomModel(t, rng, sh), Weight: 1, Returns: []int{0, 1}}
+		n := 4 + rng.IntN(5)
+		var copies []exact.Part
+		for range n {
+			copies = append(copies, one)
+		}
+		heavy := one
+		heavy.Weight = float64(n)
+		var found [2]*exact.Result
+		for k, parts := range [][]exact.Part{copies, {heavy}} {
+			p, err := exact.NewSumPlanner(parts, 2, nil, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lower, upper, err := p.Ranges(t.Context(), exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := geometry.NewBox(lower, upper)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[k], err = p.Solve(t.Context(), cmdp.Task{Cost: linear(t, x, []float64{1, -0.5})}, exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, b := found[0], found[1]
+		if near := 1e-9 * (1 + math.Abs(a.Objective)); math.Abs(a.Objective-b.Objective) > near ||
+			math.Abs(a.Bound-b.Bound) > near {
+			t.Errorf("seed %d: %g and %g of %d copies, %g and %g by weight", seed, a.Objective, a.Bound, n, b.Objective, b.Bound)
+		}
+		if b.Proof.Margin < a.Proof.Margin/2 {
+			t.Errorf("seed %d: %d copies may lose %g, by weight %g", seed, n, a.Proof.Margin, b.Proof.Margin)
+		}
+	}
+}
+
 // sumTask minimises the negative of the first return, with the second at each step within a third of what it can be.
 func sumTask(t *testing.T, lower, upper []float64) cmdp.Task {
 	t.Helper()
