@@ -97,6 +97,11 @@ func TestTerminalIsClean(t *testing.T) {
 		}
 	}
 	var shown bytes.Buffer
+	streams{err: &shown}.say("a message about %s", hostile)
+	if r, bad := unclean(shown.String()); bad {
+		t.Errorf("a message has %U: %q", r, shown.String())
+	}
+	shown.Reset()
 	status := &statusLine{w: &shown, begin: time.Now().Add(-time.Hour), wait: time.NewTimer(time.Hour)}
 	status.reading(hostile)(0.5)
 	if r, bad := unclean(strings.TrimPrefix(shown.String(), "\r\x1b[K")); bad {

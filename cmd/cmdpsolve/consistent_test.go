@@ -72,6 +72,9 @@ func checkConsistent(t *testing.T, r *result) {
 	case "game":
 		c.same("the value and the return", c.num("objective"), c.of("returns", goal).num(""))
 		c.want(c.text("verdict") == "minimax" || !c.has("violation"), "a violation beside a gap", c.num("violation"))
+		status := map[string]string{"minimax": "optimal", "approachable": "optimal", "not approachable": "infeasible",
+			"undecided": "undecided"}
+		c.want(c.text("status") == status[c.text("verdict")], c.text("verdict")+" is said to be "+c.text("status"))
 		c.want(!(c.beyond(c.num("objective"), c.num("bound")) > 0), "an objective that the opponent does not let be",
 			c.num("objective"), c.num("bound"))
 		for _, player := range []string{"agent", "opponent"} {
@@ -82,6 +85,14 @@ func checkConsistent(t *testing.T, r *result) {
 	case "simulate":
 		c.same("the mean objective", c.num("objective"), c.obj("returns").obj(goal).num("mean"))
 		c.same("the expected objective", c.num("expected.objective"), c.obj("returns").obj(goal).num("expected"))
+		stopping := 0.0
+		for _, name := range c.returns {
+			if x := c.obj("returns").obj(name); x.has("stopping") {
+				stopping = max(stopping, x.num("stopping"))
+			}
+		}
+		c.want(stopping == 0 || stopping == c.num("truncation.error"), "what stopping changes", stopping,
+			c.num("truncation.error"))
 	case "fleet played":
 		c.same("the objective", c.num("objective"), c.obj("returns").obj(goal).num("mean"))
 		c.same("the first way", c.num("objective"), c.list("ways")[0].num("objective.mean"))
@@ -113,6 +124,9 @@ func checkConsistent(t *testing.T, r *result) {
 		}
 	}
 	c.varied()
+	searched := c.has("deterministic") || c.has("plans") || c.has("union") || c.has("credible") || c.has("sample") ||
+		c.has("safety") || slices.Contains(c.words, "--resolution")
+	c.want(c.text("status") != "infeasible" || c.has("certificate") || searched, "infeasible without a certificate")
 	if r := c.obj("certificate"); r != nil {
 		c.want(r.num("value") > r.num("support") && r.num("distance") > 0, "a certificate proves nothing",
 			r.num("value"),
@@ -229,6 +243,9 @@ func (c *consistency) planned(p answer, goal string) {
 	}
 	c.want(p.text("status") != "optimal" || !p.has("tolerance") || p.num("violation") <= p.num("tolerance"),
 		"an optimum beyond its limits", p.num("violation"), p.num("tolerance"))
+	c.want(!p.has("rho") || p.text("status") == "optimal", "rho of what is no optimum", p.num("rho"))
+	c.want(!(c.beyond(p.num("objective"), p.num("deterministic.relaxed")) > 1e-6*(1+math.Abs(p.num("objective")))),
+		"a policy that never draws is better than all that may", p.num("objective"), p.num("deterministic.relaxed"))
 	for i, l := range p.list("constraints") {
 		c.want(!(l.num("price") < 0), "a price below 0", l.num("price"))
 		c.same("prices", p.numbers("prices")[i], l.num("price"))
@@ -306,6 +323,21 @@ func (c *consistency) agents() {
 		}
 	}
 	c.shares("agents of types", c.list("types"), "count", c.num("agents"))
+	for _, name := range c.names("use_prices") {
+		worth := make(map[int]float64)
+		for _, l := range c.list("constraints") {
+			of, at, _ := strings.Cut(l.text("constraint"), " at step ")
+			step, _ := strconv.Atoi(strings.Fields(at + " 0")[0])
+			if of == name && l.text("kind") == "at_least" {
+				worth[step] -= l.num("price")
+			} else if of == name {
+				worth[step] += l.num("price")
+			}
+		}
+		for h, price := range answer(c.obj("use_prices")).numbers(name) {
+			c.same(fmt.Sprint("the price of ", name, " at step ", h+1), price, worth[h+1])
+		}
+	}
 }
 
 // players: what a player does in a state at a step has probability 1.
@@ -503,6 +535,55 @@ func vans(limits string) string {
 		"    returns: {made: made, places: {action: charge}}\n    starts: {full: 2, empty: 4}\n"
 }
 
+// TestWaysOfFleets: of fleets with limits on both sides at each step, played in two ways, all numbers fit and
+// are shown.
+func TestWaysOfFleets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 8))
+	t.Chdir(t.TempDir())
+	lower, ways := 0, 0
+	for trial := range 5 {
+		limits := fmt.Sprintf("{return: places, each_step: true, at_least: %v, at_most: %v}, {return: places, steps: 2, "+
+			"at_least: %v}", 0.3*rng.Float64(), 2+2*rng.Float64(), 1.5*rng.Float64())
+		goal := []string{"maximize: made", "minimize: places"}[trial%2]
+		text := strings.Replace(vans(limits), "maximize: made", goal, 1)
+		if err := os.WriteFile("vans.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"plan", "vans.yaml"},
+			{"simulate", "vans.yaml", "--dispatch", "--episodes", "200"}} {
+			_, status := printed(t, "json", args...)
+			r := resultOf(t, &ask{args: args, fails: status != exitDone})
+			if args[0] == "simulate" { // of steps that are alike a plan names any
+				checkView(t, r)
+			}
+			checkConsistent(t, r)
+			ways += indicator(len(answer(r.has).list("ways")) > 1)
+			for _, l := range answer(r.has).list("constraints") {
+				lower += indicator(l.text("kind") == "at_least" && l.num("price") > 1e-6)
+			}
+		}
+	}
+	if lower < 2 || ways < 3 {
+		t.Errorf("%d prices of lower limits, %d fleets played in two ways: want more", lower, ways)
+	}
+}
+
+// TestUndecidedGap: what a gap says of a target is what is said of it.
+func TestUndecidedGap(t *testing.T) {
+	p, err := load("cliff:rows=3,cols=4,H=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[exact.GapStatus]string{exact.Approachable: "optimal", exact.GapUndecided: "undecided",
+		exact.NotApproachable: "infeasible"} {
+		rep := newGameReport(p)
+		rep.gap(p, &exact.Gap{Status: status, Direction: []float64{1, 0}})
+		if rep.Status != want || rep.Verdict != status.String() || (rep.Certificate != nil) != (want == "infeasible") {
+			t.Errorf("%v: %s, %s, %v: want %s", status, rep.Status, rep.Verdict, rep.Certificate, want)
+		}
+	}
+}
+
 // TestUnknownConflicts: that limits are compatible but for one is said of those of which it is known.
 func TestUnknownConflicts(t *testing.T) {
 	for n := 2; n < 6; n++ {
@@ -648,4 +729,22 @@ func (a answer) numAt(path string) float64 {
 		return a.num(path)
 	}
 	return a.of(before, name).num("")
+}
+
+// TestStoppingOfMeans: what stopping after so many steps changes is the most that it changes of any return.
+func TestStoppingOfMeans(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, returns := range []string{"[1, 5, 0]", "[0, 1, 5]", "[5, 0, 1]"} {
+		text := "format: cmdp/1\ncriterion: average\nstates: 2\nstart: 0\nreturns: [a, b, c]\ngoal: {maximize: a}\n" +
+			"transitions:\n  - {state: 0, action: go, next: {0: 0.9, 1: 0.1}, returns: " + returns + "}\n" +
+			"  - {state: 1, action: stay, next: {1: 1}, returns: [0, 0, 0]}\n"
+		if err := os.WriteFile("stop.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		printed(t, "json", "plan", "stop.yaml", "--policy", "policy.csv")
+		args := []string{"simulate", "stop.yaml", "--policy", "policy.csv", "--episodes", "10", "--steps", "100"}
+		r := resultOf(t, &ask{args: args})
+		checkView(t, r)
+		checkConsistent(t, r)
+	}
 }

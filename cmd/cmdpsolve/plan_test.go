@@ -6,10 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"cmdpsolve/cmdp/exact"
 )
 
 // runJSON runs the command with --format json and decodes what it prints.
@@ -294,5 +299,75 @@ constraints:
 					r[0], r[1])
 			}
 		}
+	}
+}
+
+// TestPolicyOfEachVerdict: a policy is written where it keeps the limits, whatever else was shown, and where none is,
+// that is said.
+func TestPolicyOfEachVerdict(t *testing.T) {
+	t.Chdir(t.TempDir())
+	p, err := load("cliff:rows=3,cols=4,H=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := p.Solve(t.Context(), exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := []exact.WeightedPolicy{{Weight: 0.5, Policy: found.Policy}, {Weight: 0.5, Policy: found.Policy}}
+	for status := exact.Optimal; status <= exact.Stopped; status++ {
+		for kind, r := range map[string]*exact.Result{"none": {}, "one": {Policy: found.Policy}, "drawn": {Mixture: drawn}} {
+			r.Status = status
+			var said strings.Builder
+			c := &planCommand{streams: streams{err: &said}, policy: fmt.Sprint(status, kind, ".csv")}
+			err := c.writePolicy(p, r)
+			_, gone := os.Stat(c.policy)
+			want := kind != "none" && status != exact.Infeasible && status != exact.Undecided
+			if err != nil || (gone == nil) != want || (said.Len() == 0) != want {
+				t.Errorf("%v, %s: %v, written %v, %q: want it written: %v", status, kind, err, gone == nil, said.String(),
+					want)
+			}
+		}
+	}
+}
+
+// TestTimeOfPlans: the searches for thresholds of the worst episodes and the plan have the time of the budget together.
+func TestTimeOfPlans(t *testing.T) {
+	p := drawProblem(rand.New(rand.NewPCG(1, 1)), "horizon: 3")
+	p.limits = nil
+	text, err := os.ReadFile(p.write(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, searches := range map[string]int{"{return: cost, at_most: 3}": 0,
+		"{return: cost, at_most: 3, cvar: 0.2}": 2} {
+		file := filepath.Join(t.TempDir(), "limited.yaml")
+		limited := strings.Replace(string(text), "constraints: []", "constraints: ["+limit+"]", 1)
+		if err := os.WriteFile(file, []byte(limited), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		of, err := load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &planCommand{}
+		c.budget, c.searching = time.Minute, 17*time.Second
+		if got := c.solving(of); got != time.Minute-time.Duration(searches)*c.searching {
+			t.Errorf("%s: %v for the plan beside %d searches of %v", limit, got, searches, c.searching)
+		}
+	}
+}
+
+// TestNoiseIsNoPrice: a table shows what a price is worth, and 0 where that is nothing.
+func TestNoiseIsNoPrice(t *testing.T) {
+	var d planLimits
+	d.add(limitReport{Constraint: "a", Price: 3, shown: 3})
+	d.add(limitReport{Constraint: "b", Price: 1e-3, shown: 0})
+	var cells []string
+	for _, row := range d.table(d.Constraints).Rows {
+		cells = append(cells, fmt.Sprint(row[2]))
+	}
+	if !slices.Equal(cells, []string{"3", "0"}) {
+		t.Errorf("prices are shown as %q: want 3 and 0", cells)
 	}
 }

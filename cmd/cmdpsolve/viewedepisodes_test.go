@@ -229,8 +229,13 @@ func TestViewOfBranches(t *testing.T) {
 	several := 0
 	for range 8 {
 		classes, rows, next := 3+rng.IntN(14), "", ""
+		weights, sum := make([]int, classes+1), 0
+		for i := range classes {
+			weights[i+1] = 1 + rng.IntN(5)
+			sum += weights[i+1]
+		}
 		for i := 1; i <= classes; i++ {
-			next += fmt.Sprintf("%d: 1/%d, ", i, classes)
+			next += fmt.Sprintf("%d: %d/%d, ", i, weights[i], sum)
 			rows += fmt.Sprintf("  - {state: %d, action: stay, next: {%[1]d: 1}, returns: [%d, %d]}\n", i, rng.IntN(9), rng.IntN(9))
 		}
 		text := fmt.Sprintf("format: cmdp/1\ncriterion: average\nstates: %d\nstart: 0\nreturns: [gain, cost]\n"+
