@@ -116,7 +116,7 @@ func (y *Chain) eliminated(ctx context.Context) bool {
 		}
 		y.iterative = y.factors == nil
 		if y.iterative {
-			y.blocks = blockForm{} // which may be large
+			y.blocks.elimination = elimination{} // which may be large
 		}
 	}
 	return y.factors != nil
@@ -498,7 +498,10 @@ func (y *Chain) ClosedSets() (sets [][]int32) {
 	if y.leaksEverywhere() {
 		return nil
 	}
-	var f blockForm
+	f := &y.blocks
+	if y.factors == factors(f) { // which are to stay
+		f = new(blockForm)
+	}
 	_ = f.search(context.Background(), y) // which does not end
 	for i, begin := range f.first[:len(f.first)-1] {
 		block := f.block(i)

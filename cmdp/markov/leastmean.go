@@ -58,7 +58,7 @@ type LeastMean struct {
 	next     []float64 // the next relative values
 	position []int32   // of each state, its number among those that are looked at
 	stale    []bool    // of each state, whether the bias of a successor is lower than when it was looked at
-	sweeps   int       // of an improvement, fewer once they led to what cannot be solved
+	careful  bool      // improvements sweep once, since more led to what cannot be solved
 	// of each state in a slow end component, the choice of the last policy, or that relative value iteration found
 	greedy         []int32
 	slow           []int     // the end components in which relative value iteration does not converge
@@ -276,7 +276,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	}
 	evaluated := at != nil // whether the bias is that of the choices
 	const rounds = 10_000
-	p.sweeps = 2
+	p.careful = false
 	for range rounds {
 		p.Progress.At(findingMeans, math.NaN(), len(states))
 		mean = floats.Dot(dir, best.Mean)
@@ -314,8 +314,8 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 				p.shareTolerance = 0
 			}
 		}
-		if errors.Is(err, ErrSingular) && p.sweeps > 1 && last.choices != nil {
-			p.sweeps = 1
+		if errors.Is(err, ErrSingular) && !p.careful && last.choices != nil {
+			p.careful = true
 			evaluated = false
 			last.restore(p, states, choices, best)
 			before = before[:0]
@@ -392,59 +392,6 @@ func (p *LeastMean) follows(class *Class, choices []int32) bool {
 		}
 	}
 	return true
-}
-
-// LeadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead
-// there already keep their choice; others take any choice that may lead to one of these.
-func (p *LeastMean) LeadTo(targets, states, choices []int32) {
-	p.numberStates(states)
-	met := make([]bool, len(states))
-	for _, s := range targets {
-		met[p.position[s]] = true
-	}
-	if reachesExit(met, func(j int32, visit func(n int32) bool) { p.visitSuccessors(choices[j], visit) }) {
-		return
-	}
-	left := passBack(met, func(j int32, visit func(n int32) bool) {
-		s := states[j]
-		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
-			if p.ends.Inside[c] && p.visitSuccessors(c, visit) {
-				choices[j] = c
-				return
-			}
-		}
-	})
-	if len(left) == 0 {
-		return
-	}
-	var queue []int32
-	for j, s := range states {
-		if met[j] {
-			queue = append(queue, s)
-		}
-	}
-	for n := 0; n < len(queue); n++ {
-		for _, c := range p.Predecessors.Choices(queue[n]) {
-			s := p.Predecessors.Owner[c]
-			at := p.position[s]
-			if !met[at] {
-				met[at], choices[at] = true, c
-				queue = append(queue, s)
-			}
-		}
-	}
-}
-
-// visitSuccessors visits the successors of a choice inside an end, by their numbers, until it is told to stop, and
-// reports whether it was.
-func (p *LeastMean) visitSuccessors(c int32, visit func(n int32) bool) bool {
-	next, prob := p.successors(c)
-	for e, n := range next {
-		if prob[e] > 0 && visit(p.position[n]) {
-			return true
-		}
-	}
-	return false
 }
 
 // tolerance is how far a least mean may be off, 0 for rounding.
@@ -574,82 +521,6 @@ func (p *LeastMean) leastResidual(states []int32, enough float64) float64 {
 		}
 	}
 	return least
-}
-
-// improve changes the choices of a policy wherever another is better by more than rounding, and reports
-// whether there were any, and whether there are no more: values are then so low that no choice gains. Its sweeps go
-// to and fro and lower h at once, so that what is found in one place is known in others, as in modified policy
-// iteration (Puterman, Shin 1978).
-func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
-	mean float64) (found, settled bool) {
-	size := 0.0
-	for j, s := range states {
-		size = max(size, math.Abs(p.Bias[s])+math.Abs(p.Reward[choices[j]]))
-	}
-	slack := math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.tolerance())
-	for _, s := range states {
-		p.stale[s] = true
-	}
-	// To look for the states that are to be swept again costs some too.
-	for n, left := 0, p.sweeps*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
-		changed := false
-		for j := range states {
-			if n%2 == 1 {
-				j = len(states) - 1 - j
-			}
-			s := states[j]
-			if !p.stale[s] {
-				continue
-			}
-			p.stale[s] = false
-			left--
-			if best := p.improveState(s, mean, slack); best >= 0 {
-				changed, found = true, found || best != choices[j]
-				choices[j] = best
-				for _, c := range p.Predecessors.Choices(s) {
-					p.stale[p.Predecessors.Owner[c]] = true
-				}
-			}
-		}
-		if !changed || ctx.Err() != nil { // what follows looks at ctx
-			return found, !changed
-		}
-	}
-	return found, false
-}
-
-// improveState gives a state the value of its best choice if that gains more than slack, and returns the choice,
-// or −1.
-func (p *LeastMean) improveState(s int32, mean, slack float64) (best int32) {
-	best = -1
-	now := p.Bias[s]
-	least := now
-	for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
-		if !p.ends.Inside[c] {
-			continue
-		}
-		x := p.Reward[c] - mean
-		next, prob := p.successors(c)
-		for j, n := range next {
-			x += prob[j] * (p.Bias[n] - now)
-		}
-		if x >= -slack {
-			continue
-		}
-		out := 0.0
-		for j, n := range next {
-			if n != s {
-				out += prob[j]
-			}
-		}
-		if now+x/out < least {
-			least, best = now+x/out, c
-		}
-	}
-	if best >= 0 {
-		p.Bias[s] = least
-	}
-	return best
 }
 
 // successors returns those of a choice and their probabilities.

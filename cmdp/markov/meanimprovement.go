@@ -1,0 +1,112 @@
+package markov
+
+import (
+	"context"
+	"math"
+)
+
+// improve changes the choices of a policy wherever another is better by more than rounding, and reports
+// whether there were any, and whether there are no more: values are then so low that no choice gains. Its sweeps go
+// to and fro and lower h at once, so that what is found in one place is known in others, as in modified policy
+// iteration (Puterman, Shin 1978).
+func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
+	mean float64) (found, settled bool) {
+	size := 0.0
+	for j, s := range states {
+		size = max(size, math.Abs(p.Bias[s])+math.Abs(p.Reward[choices[j]]))
+	}
+	slack := math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.tolerance())
+	for _, s := range states {
+		p.stale[s] = true
+	}
+	sweeps, times := 4, 12
+	if p.careful {
+		sweeps, times = 1, 1
+	}
+	// To look for the states that are to be swept again costs some too.
+	for n, left := 0, sweeps*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
+		changed := false
+		for from := 0; from < len(states); from += together {
+			at := from
+			if n%2 == 1 {
+				at = (len(states)-1)/together*together - from
+			}
+			to := min(at+together, len(states))
+			swept, improved, other := p.improveTogether(states[at:to], choices[at:to], n%2 == 1, times, mean, slack)
+			left -= swept
+			changed, found = changed || improved, found || other
+		}
+		if !changed || ctx.Err() != nil { // what follows looks at ctx
+			return found, !changed
+		}
+	}
+	return found, false
+}
+
+// together is how many states in a row are swept again and again before others are: their successors are close in
+// memory as a rule, and many of them are among themselves.
+const together = 64
+
+// improveTogether sweeps over some states in a row, to and fro or fro and to, until none of them changes, at
+// most so many times. It returns how many states were looked at, and whether values improved, and choices.
+func (p *LeastMean) improveTogether(states, choices []int32, backwards bool, times int, mean, slack float64) (swept int,
+	improved, other bool) {
+	for changed := true; changed && times > 0; times-- {
+		changed = false
+		for j := range states {
+			if backwards {
+				j = len(states) - 1 - j
+			}
+			s := states[j]
+			if !p.stale[s] {
+				continue
+			}
+			p.stale[s] = false
+			swept++
+			if best := p.improveState(s, mean, slack); best >= 0 {
+				changed, other = true, other || best != choices[j]
+				choices[j] = best
+				for _, c := range p.Predecessors.Choices(s) {
+					p.stale[p.Predecessors.Owner[c]] = true
+				}
+			}
+		}
+		improved = improved || changed
+		backwards = !backwards
+	}
+	return swept, improved, other
+}
+
+// improveState gives a state the value of its best choice if that gains more than slack, and returns the choice,
+// or −1.
+func (p *LeastMean) improveState(s int32, mean, slack float64) (best int32) {
+	best = -1
+	now := p.Bias[s]
+	least := now
+	for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
+		if !p.ends.Inside[c] {
+			continue
+		}
+		x := p.Reward[c] - mean
+		next, prob := p.successors(c)
+		for j, n := range next {
+			x += prob[j] * (p.Bias[n] - now)
+		}
+		if x >= -slack {
+			continue
+		}
+		out := 0.0
+		for j, n := range next {
+			if n != s {
+				out += prob[j]
+			}
+		}
+		if now+x/out < least {
+			least, best = now+x/out, c
+		}
+	}
+	if best >= 0 {
+		p.Bias[s] = least
+	}
+	return best
+}
