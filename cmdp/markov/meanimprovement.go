@@ -3,12 +3,15 @@ package markov
 import (
 	"context"
 	"math"
+
+	"cmdpsolve/internal/threshold"
 )
 
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports
 // whether there were any, and whether there are no more: values are then so low that no choice gains. Its sweeps go
 // to and fro and lower h at once, so that what is found in one place is known in others, as in modified policy
-// iteration (Puterman, Shin 1978).
+// iteration (Puterman, Shin 1978). States in a row are swept until they settle, as their successors are close in memory
+// as a rule, and many of them are among themselves.
 func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	mean float64) (found, settled bool) {
 	size := 0.0
@@ -26,12 +29,12 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	// To look for the states that are to be swept again costs some too.
 	for n, left := 0, sweeps*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
 		changed := false
-		for from := 0; from < len(states); from += together {
+		for from := 0; from < len(states); from += threshold.Together {
 			at := from
 			if n%2 == 1 {
-				at = (len(states)-1)/together*together - from
+				at = (len(states)-1)/threshold.Together*threshold.Together - from
 			}
-			to := min(at+together, len(states))
+			to := min(at+threshold.Together, len(states))
 			swept, improved, other := p.improveTogether(states[at:to], choices[at:to], n%2 == 1, times, mean, slack)
 			left -= swept
 			changed, found = changed || improved, found || other
@@ -42,10 +45,6 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	}
 	return found, false
 }
-
-// together is how many states in a row are swept again and again before others are: their successors are close in
-// memory as a rule, and many of them are among themselves.
-const together = 64
 
 // improveTogether sweeps over some states in a row, to and fro or fro and to, until none of them changes, at
 // most so many times. It returns how many states were looked at, and whether values improved, and choices.
