@@ -39,7 +39,7 @@ func slideWindow(ctx context.Context, states, reach int32, pass, times int, swee
 // sweepWindows is gaussSeidel by windows, see windowReaches: of all choices with sweeps of the policy between them, and
 // of the policy alone once it hardly changes. It reports false where that is slow, or the policy may not come to rest.
 func (z *LeastTotal) sweepWindows(ctx context.Context, lo, hi, reach int32, cold bool) bool {
-	const passes, few = 16, 1024
+	const passes, few = 16, 256
 	w, ok := z.holdChoices(lo, hi)
 	if !ok {
 		return false
@@ -100,10 +100,10 @@ func (z *LeastTotal) setRows(w *rowCache, lo, from, to int32) {
 }
 
 // driftValues sets the values of the states [from, to) of a component that ends at hi to what they are if the process
-// drifts: each way back costs as much as it takes to come from one state to the next. Values that are too low would
-// draw the policy to states ahead, and rise slowly.
+// drifts: each way back costs half as much again as it takes to come from one state to the next. Values that are too
+// low would draw the policy to states ahead, and rise slowly; those that are too high fall with each sweep.
 func (z *LeastTotal) driftValues(w *rowCache, lo, from, to, hi int32) {
-	const least = 0.125 // of the drift
+	const dear, least = 1.5, 0.125 // a way back, and the least drift
 	for s := from; s < to; s++ {
 		best := math.Inf(1)
 		for r := w.first[s-lo]; r < w.first[s-lo+1]; r++ {
@@ -121,7 +121,7 @@ func (z *LeastTotal) driftValues(w *rowCache, lo, from, to, hi int32) {
 			if out == 0 {
 				continue
 			}
-			x = x/out + max(w.own[r]/out, w.own[r]/max(2*out-1, least))
+			x = x/out + max(w.own[r]/out, w.own[r]/max(out-dear*(1-out), least))
 			if x < best {
 				best, z.Policy[s] = x, z.Quotient.First[s]+r-w.first[s-lo]
 			}
