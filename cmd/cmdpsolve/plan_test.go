@@ -371,3 +371,31 @@ func TestNoiseIsNoPrice(t *testing.T) {
 		t.Errorf("prices are shown as %q: want 3 and 0", cells)
 	}
 }
+
+// TestWhatIsPossible: a certificate holds for all that is allowed where its direction leads out of limits, and else for
+// what can be returned at all.
+func TestWhatIsPossible(t *testing.T) {
+	rng := rand.New(rand.NewPCG(65, 9))
+	p := drawProblem(rng, "horizon: 3")
+	p.limits = []drawnLimit{{"gain", "at_least", 0.5}, {"cost", "at_most", 2}}
+	of, err := load(p.write(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		dir := []float64{float64(rng.IntN(3) - 1), float64(rng.IntN(3) - 1)}
+		length := math.Hypot(dir[0], dir[1])
+		if length == 0 {
+			continue
+		}
+		dir[0] /= length
+		dir[1] /= length
+		got := certificateOf(of, &exact.Certificate{Direction: dir})
+		if want := dir[0] > 0 || dir[1] < 0; got.Possible != want {
+			t.Errorf("direction %v of gain ≥ 0.5 and cost ≤ 2: possible %v, want %v", dir, got.Possible, want)
+		}
+		if certificateOf(of, &exact.Certificate{Direction: dir, Whole: true}).Possible {
+			t.Errorf("direction %v: a certificate of the whole set is said to be of what is possible", dir)
+		}
+	}
+}
