@@ -59,11 +59,14 @@ const (
 	mostAfter   = 1 << 24
 )
 
-// A product of a large base with few epochs, such as whether a set has been reached, is stored: it takes little more
-// memory than the base, and one policy is found in the place of several of which one is drawn.
+// A product of a large base with few epochs, such as whether a set has been reached, or with few of each class, is
+// stored: it takes little more memory than what is kept of classes, and one policy is found in the place of several of
+// which one is drawn.
 const (
-	largeBase = 1 << 14
-	fewEpochs = 16
+	largeBase   = 1 << 14
+	fewEpochs   = 16
+	fewOfAClass = 4
+	classBytes  = 3 // memory of a class, rows and small model, beside that of the base
 )
 
 // An epochSearch finds the epochs of a product: the tuples of what monitors remember.
@@ -89,7 +92,9 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 	if !w.letters() || !w.begin() || !w.search(spec.Bytes) || !w.sort() || w.out.Len()*m.States() <= spec.Generate {
 		return nil, nil
 	}
-	if m.States() > largeBase && w.out.Len() < fewEpochs {
+	classes := len(w.of)
+	if m.States() > largeBase && w.out.Len() < max(fewEpochs, fewOfAClass*classes) ||
+		classes*classBytes > spec.Bytes/max(1, w.kernel.Bytes()) {
 		return nil, nil
 	}
 	w.classes()
