@@ -133,6 +133,33 @@ func TestTightLipschitz(t *testing.T) {
 	}
 }
 
+// TestLipschitzAtTheSides: neither a coordinate that cannot vary nor a slope beyond the domain makes a cost steep.
+func TestLipschitzAtTheSides(t *testing.T) {
+	box, fixed := newBox(t, []float64{0, 0}, []float64{2, 2}), newBox(t, []float64{0, 1, 1}, []float64{2, 3, 1})
+	made := func(c cost.Cost, err error) cost.Cost {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		cost cost.Cost
+		want float64
+	}{
+		"sum norm of two that vary": {made(cost.NewNorm(1, []float64{1, 2, 5}, fixed)), math.Sqrt2},
+		"squared, one is fixed":     {made(cost.NewSquared([]float64{1, 2, 5}, []float64{0, 1, 9}, fixed)), 2},
+		"broken above the domain":   {made(cost.NewHinge([]float64{3, 0}, 6, box)), 0},
+		"broken in the domain":      {made(cost.NewHinge([]float64{3, 0}, 5, box)), 3},
+		"broken below the domain":   {made(cost.NewHinge([]float64{0, -3}, 0, box)), 0},
+		"broken from the side on":   {made(cost.NewHinge([]float64{0, 3}, 0, box)), 3},
+	} {
+		if got := c.cost.Lipschitz(); !(math.Abs(got-c.want) <= 1e-12) {
+			t.Errorf("%s: Lipschitz constant %g, want %g", name, got, c.want)
+		}
+	}
+}
+
 // TestNormNearItsCenter: numbers of one digit have a direction all the same.
 func TestNormNearItsCenter(t *testing.T) {
 	c, err := cost.NewNorm(2, []float64{0, 0}, newBox(t, []float64{0, 0}, []float64{1, 1}))

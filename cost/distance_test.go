@@ -114,3 +114,21 @@ func TestDistanceCombined(t *testing.T) {
 		}
 	}
 }
+
+// TestDistanceBesideABox: coordinates of a box do not round each other, so that any distance has a direction.
+func TestDistanceBesideABox(t *testing.T) {
+	bounded, err := newBox(t, []float64{0, 0}, []float64{1, 1}).Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cost.NewDistance(bounded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := make([]float64, 2)
+	for _, x := range [][]float64{{-1e-20, 0.5}, {-1e-300, 1}, {-3, 0.5}} {
+		if c.Subgradient(g, x); g[0] != -1 || g[1] != 0 {
+			t.Errorf("at %v: subgradient %v, want (-1, 0)", x, g)
+		}
+	}
+}

@@ -32,8 +32,14 @@ func TestTiesByHand(t *testing.T) {
 	extreme := must(cost.NewCVaR(vec{0.25, 0.75}, 5e-324, box)) // up to 1 and 1: the maximum
 	cube := newBox(t, []float64{0, 0, 0}, []float64{10, 10, 10})
 	softer := must(cost.NewLogSumExp(2, cube))
-	without := must(cost.NewEntropic(vec{0.5, 0.5, 0}, 2, cube)) // of the third coordinate
+	without := must(cost.NewEntropic(vec{0.5, 0.5, 0}, 2, cube))         // of the third coordinate
+	thirds := must(cost.NewCVaR(vec{1. / 3, 1. / 3, 1. / 3}, 0.5, cube)) // up to 2/3
 	hinge := must(cost.NewHinge(vec{3, 4}, 25, box))
+	sum := must(cost.NewNorm(1, vec{3, 3}, box))
+	corner := must(cost.NewNorm(2, vec{0, 0}, box))
+	straight := must(cost.NewHuber(vec{5, 5}, vec{4, 0.5}, 1, box)) // as steep as 4 and 0.5
+	flat := must(cost.NewSquared(vec{5, 5}, vec{0, 1}, box))
+	short := must(cost.NewHinge(vec{-2, 0}, -6, box)) // 6 − 2y₁ below 3
 	for _, c := range []struct {
 		name             string
 		cost             cost.Cost
@@ -51,6 +57,21 @@ func TestTiesByHand(t *testing.T) {
 		{"logsumexp, thirds", softer, vec{1. / 3, 1. / 3, 1. / 3}, vec{1, 4, 7}, vec{4, 4, 4}}, // sums that round
 		{"logsumexp, tenths", softer, vec{0.4, 0.3, 0.3}, vec{5 + 2*math.Log(4), 5 + 2*math.Log(3), 5 + 2*math.Log(3)},
 			vec{5 + 2*math.Log(4), 5 + 2*math.Log(3), 5 + 2*math.Log(3)}},
+		// On a straight piece all points have its slope, up to the kink.
+		{"norm 1, outer pieces", sum, vec{1, -1}, vec{7, 1}, vec{7, 1}},
+		{"norm 1, before the kinks", sum, vec{1, -1}, vec{1, 7}, vec{3, 3}},
+		{"norm 1, a kink and a piece", sum, vec{0.5, 1}, vec{7, 7}, vec{3, 7}},
+		{"huber, straight", straight, vec{4, -0.5}, vec{9, 1}, vec{9, 1}},
+		{"huber, before it is straight", straight, vec{4, -0.5}, vec{1, 9}, vec{6, 4}},
+		{"huber, within", straight, vec{2, -0.25}, vec{9, 1}, vec{5.5, 4.5}},
+		{"squared, no weight", flat, vec{0, 2}, vec{1, 0}, vec{1, 6}},
+		{"hinge of one coordinate, broken", short, vec{-2, 0}, vec{1, 4}, vec{1, 4}},
+		{"hinge of one coordinate, brought there", short, vec{-2, 0}, vec{8, 4}, vec{3, 4}},
+		{"hinge of one coordinate, kept", short, vec{0, 0}, vec{8, 4}, vec{8, 4}},
+		{"hinge of one coordinate, brought to keep", short, vec{0, 0}, vec{1, 4}, vec{3, 4}},
+		// Of a dual that points out of the box at the centre the rest leads along the side.
+		{"norm 2, on a side", corner, vec{1, -0.5}, vec{0.5, 0.9}, vec{0.5, 0}},
+		{"norm 2, on the other side", corner, vec{-0.75, 1}, vec{4, 6}, vec{0, 6}},
 		// The norm grows along the dual, a unit vector, from the centre on.
 		{"norm 2, on the ray", length, vec{0.6, 0.8}, vec{4, 5}, vec{4, 5}},
 		{"norm 2, beside it", length, vec{0.6, 0.8}, vec{5, 3}, vec{3.4, 4.2}}, // 4·dual
@@ -74,6 +95,7 @@ func TestTiesByHand(t *testing.T) {
 		{"cvar, below its cap", capped, vec{0.25, 0.75}, vec{7, 1}, vec{4, 4}},
 		{"cvar, capped at 1", capped, vec{0, 1}, vec{7, 1}, vec{4, 4}},
 		{"cvar, beyond its cap", capped, vec{1, 0.5}, vec{7, 1}, vec{10, 1}}, // 10 + y₂/2 − (10 + y₂)/2
+		{"cvar, a dual below 0", thirds, vec{-0.2, 0.5, 0.5}, vec{5, 4, 4}, vec{0, 4, 4}},
 		{"cvar, maximum", extreme, vec{0.5, 0.5}, vec{1, 3}, vec{2, 2}},
 		{"cvar, maximum, first", extreme, vec{1, 0}, vec{1, 3}, vec{2, 2}},
 		// Half the normal leads to the line 3y₁ + 4y₂ = 25.

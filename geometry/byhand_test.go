@@ -2,6 +2,7 @@ package geometry_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"cmdpsolve/geometry"
@@ -35,6 +36,9 @@ func TestMinkowskiSumByHand(t *testing.T) {
 		// The segment goes from (0, 3) to (4, 3). (8, 6) is 5 from its end along (4, 3)/5.
 		"segment, point and balls": {[]geometry.Compact{first, segment, shift, second}, []float64{0, 2}, 12,
 			[]float64{8, 6}, []float64{4 + 3*0.8, 3 + 3*0.6}},
+		// From (1, −1) to (5, −1).
+		"segment and point": {[]geometry.Compact{segment, set[*geometry.Point](t)(geometry.NewPoint([]float64{1, -1}))},
+			[]float64{0, 2}, -2, []float64{8, 3}, []float64{5, -1}},
 	} {
 		sum := set[geometry.Compact](t)(geometry.NewMinkowskiSum(c.terms...))
 		if h := oracle.Support(sum, c.dir); math.Abs(h-c.support) > 1e-9 {
@@ -47,17 +51,66 @@ func TestMinkowskiSumByHand(t *testing.T) {
 	}
 }
 
+// TestConvexHullByHand: a hull reaches as far as the farthest of its sets, whichever that is.
+func TestConvexHullByHand(t *testing.T) {
+	var balls []geometry.Compact
+	for _, c := range [][]float64{{1, 0}, {5, 0}, {3, 4}, {0, 1}} {
+		balls = append(balls, set[*geometry.Ball](t)(geometry.NewBall(c, 1)))
+	}
+	for first := range balls {
+		turned := append(append([]geometry.Compact(nil), balls[first:]...), balls[:first]...)
+		hull := set[geometry.Compact](t)(geometry.NewConvexHull(turned...))
+		for _, c := range []struct {
+			dir     []float64
+			support float64
+		}{{[]float64{1, 0}, 6}, {[]float64{0, 2}, 10}, {[]float64{-1, 0}, 1}, {[]float64{3, 4}, 30}} {
+			if h := oracle.Support(hull, c.dir); !(math.Abs(h-c.support) <= 1e-9) {
+				t.Errorf("from ball %d on: support %g in direction %v, want %g", first, h, c.dir, c.support)
+			}
+		}
+	}
+}
+
+// TestBoundsByHand: equations of one coordinate bound it on both sides, whatever their sign is.
+func TestBoundsByHand(t *testing.T) {
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		set          geometry.Bounder
+		lower, upper []float64
+	}{
+		"simplex of one coordinate": {set[*geometry.Simplex](t)(geometry.NewSimplex(1, 3)), []float64{3}, []float64{3}},
+		"equations of one coordinate": {set[*geometry.Polyhedron](t)(geometry.NewAffine([][]float64{{3, 0, 0}, {0, -2, 0}},
+			[]float64{6, 4})), []float64{2, -2, -inf}, []float64{2, -2, inf}},
+		"rows of one coordinate": {set[*geometry.Polyhedron](t)(geometry.NewPolyhedron([][]float64{{3, 0}, {0, -2}},
+			[]float64{6, 4})), []float64{-inf, -2}, []float64{2, inf}},
+		"a half-space below": {set[*geometry.Halfspace](t)(geometry.NewHalfspace([]float64{0, -2}, 4)),
+			[]float64{-inf, -2}, []float64{inf, inf}},
+	} {
+		lower, upper := make([]float64, len(c.lower)), make([]float64, len(c.lower))
+		c.set.Bounds(lower, upper)
+		if !slices.Equal(lower, c.lower) || !slices.Equal(upper, c.upper) {
+			t.Errorf("%s: bounds %v and %v, want %v and %v", name, lower, upper, c.lower, c.upper)
+		}
+	}
+}
+
 // TestInteriorByHand: the radius around an interior point is a distance, whatever the
 // length of the rows is.
 func TestInteriorByHand(t *testing.T) {
 	half := set[*geometry.Halfspace](t)(geometry.NewHalfspace([]float64{30, 40}, 50)) // at distance 1
 	left := set[*geometry.Halfspace](t)(geometry.NewHalfspace([]float64{-5, 0}, 10))  // at distance 2
 	ball := set[*geometry.Ball](t)(geometry.NewBall([]float64{0, 0}, 2))
+	box := set[*geometry.Box](t)(geometry.NewBox([]float64{0, 0}, []float64{4, 3}))
+	below := set[*geometry.Halfspace](t)(geometry.NewHalfspace([]float64{3, 4}, 12))
+	above := set[*geometry.Halfspace](t)(geometry.NewHalfspace([]float64{-3, -4}, -12))
 	for name, c := range map[string]struct {
 		set    geometry.Set
 		at     []float64
 		radius float64
 	}{
+		// In the middle between the box's centre, which is on the boundary, and a corner: the sides are nearer.
+		"box below a half-space": {set[geometry.Compact](t)(geometry.Restrict(below, box)), []float64{1, 0.75}, 0.75},
+		"box above a half-space": {set[geometry.Compact](t)(geometry.Restrict(above, box)), []float64{3, 2.25}, 0.75},
 		// The ball's cap is cut off by a chord with the ends (0.6, 0.8) ± √3·(0.8, −0.6), which
 		// are the extreme points along +x and +y; along −x and −y they are (−2, 0) and (0, −2).
 		// Their mean is (−0.2, −0.1), at (5 + 0.6 + 0.4)/5 from the chord.
