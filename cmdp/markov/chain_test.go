@@ -89,6 +89,19 @@ func TestChain(t *testing.T) {
 				for s := range x {
 					x[s] = rng.Float64()
 				}
+				if rest := rng.Float64(); way == "iteration" { // no more than that is missing in any equation
+					if err := y.Solve(context.Background(), x, right, transposed, rest); err != nil {
+						t.Fatal(err)
+					}
+					left := mat.NewVecDense(n, nil)
+					if left.MulVec(a, mat.NewVecDense(n, x)); transposed {
+						left.MulVec(a.T(), mat.NewVecDense(n, x))
+					}
+					left.SubVec(left, mat.NewVecDense(n, right))
+					if most := mat.Norm(left, math.Inf(1)); most > rest*(1+1e-9)+1e-12 {
+						t.Fatalf("trial %d, transposed %v: %g is missing: want %g at most", trial, transposed, most, rest)
+					}
+				}
 				if err := y.Solve(context.Background(), x, right, transposed, 0); err != nil {
 					t.Fatal(err)
 				}

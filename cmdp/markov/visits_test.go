@@ -214,6 +214,11 @@ func checkReturnsToGo(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, v *Visits, s
 	if err != nil {
 		t.Fatal(err)
 	}
+	some := rng.IntN(len(q.Component))
+	first, err := v.ReturnsToGo(t.Context(), st, some, d)
+	if end := int(q.Component[some]) * d; err != nil || !slices.Equal(first[:end], got[:end]) || !allZero(first[end:]) {
+		t.Fatalf("γ = %g: returns of the first %d components are %v, %v: want those of %v", gamma, some, first, err, got)
+	}
 	one := *k
 	for j := range d {
 		one.Returns = make([]float64, k.Choices())
