@@ -324,6 +324,18 @@ func TestDrawnFiles(t *testing.T) {
 			t.Fatalf("%v\n%s", err, b.String())
 		}
 		f.checkRows(t, again, "written")
+		if f.horizon == 0 {
+			m, err := p.Export()
+			if err != nil {
+				t.Fatal(err)
+			}
+			there, err := Import(m, Time{Discount: p.Model.Discount()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			there.Uncertainty = p.Uncertainty // which models of other tools do not say
+			f.checkRows(t, there, "exported and imported")
+		}
 	}
 }
 

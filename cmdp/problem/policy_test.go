@@ -126,6 +126,75 @@ func TestReadMixture(t *testing.T) {
 	}
 }
 
+// TestSpoiltPolicies spoils one cell of a policy of a drawn problem, with or without memory, in every format that is
+// text: the error names the line, and what is wrong.
+func TestSpoiltPolicies(t *testing.T) {
+	dir, counts := t.TempDir(), make(map[string]int)
+	for seed := range uint64(120) {
+		rng := rand.New(rand.NewPCG(27, seed))
+		f := drawFile(rng)
+		p := mustParse(t, f.text)
+		x := p.Process()
+		if rng.IntN(2) == 0 {
+			x = withParity(t, p)
+		}
+		rows := slices.Collect(x.PolicyRows(drawPolicy(rng, x), Agent))
+		if len(rows) == 0 {
+			continue
+		}
+		at := rng.IntN(len(rows))
+		row := &rows[at]
+		what := []string{"state", "action", "probability", "sum", "step", "memory"}[rng.IntN(6)]
+		want := fmt.Sprintf("state %s", row.State)
+		switch what {
+		case "state":
+			row.State = "9"
+			want = `unknown state "9"`
+		case "action":
+			row.Action = "zz"
+			want += fmt.Sprintf("%s offers no action %q", strings.TrimPrefix(row.place(), row.State), "zz")
+		case "probability":
+			row.Probability = []float64{-0.25, 1.5}[rng.IntN(2)]
+			want = fmt.Sprintf("probability %q: want a number from 0 to 1", fmt.Sprint(row.Probability))
+		case "sum":
+			row.Probability = math.Abs(row.Probability - 0.25)
+			want += strings.TrimPrefix(row.place(), row.State)
+			first := func(o PolicyRow) bool { return o.Step == row.Step && o.place() == row.place() }
+			at = slices.IndexFunc(rows, first)
+		case "step":
+			row.Step = f.horizon + 1
+			want = fmt.Sprintf("step %q: want 1 to %d", fmt.Sprint(row.Step), f.horizon)
+			if f.horizon == 0 {
+				continue // then other rows have no step
+			}
+		case "memory":
+			want = fmt.Sprintf("memory %q: the problem needs no memory", "never")
+			if x.Remembers() {
+				want = fmt.Sprintf("memory %q: policies of this problem remember other things", "never")
+			} else if len(rows) > 1 {
+				continue // other rows have no memory
+			}
+			row.Memory = "never"
+		}
+		counts[what]++
+		file := filepath.Join(dir, "p."+[]string{"csv", "json"}[seed%2])
+		if err := WritePolicy(file, x, slices.Values(rows)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadPolicy(file, x)
+		line := at + 2 // below a line of names, or of a bracket
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s:%d: ", filepath.Base(file), line)) ||
+			!strings.Contains(err.Error(), want) {
+			t.Fatalf("%s: %v: want %s in line %d\n%s", what, err, want, line, f.text)
+		}
+	}
+	for _, what := range []string{"state", "action", "probability", "sum", "step", "memory"} {
+		if counts[what] < 5 {
+			t.Errorf("%s: %d policies", what, counts[what])
+		}
+	}
+}
+
 // TestPolicyRows compares random policy files, with rows of steps beside rows of all steps, with what each row
 // says. A row that is there twice is refused, also one of probability 0.
 func TestPolicyRows(t *testing.T) {
