@@ -510,8 +510,9 @@ func (y *Chain) ClosedSets() (sets [][]int32) {
 				func(to int32) bool { return f.place[to] < begin })
 		}
 		if !slices.ContainsFunc(block, leaves) {
-			slices.Reverse(block)
-			sets = append(sets, block)
+			set := slices.Clone(block) // the memory serves the next search
+			slices.Reverse(set)
+			sets = append(sets, set)
 		}
 	}
 	return sets
