@@ -91,7 +91,6 @@ type planReport struct {
 	// Distribution is there with --distribution.
 	Distribution distributions    `json:"distribution,omitzero" csv:"distribution"`
 	policy       []report.Section // with --show
-	draws        bool             // some of the components draw
 }
 
 // phaseReport is a part of a plan with its time, see exact.Phase.
@@ -196,7 +195,6 @@ func newPlanReport(p *loaded, r *exact.Result, took time.Duration) *planReport {
 	if r.Status == exact.Optimal && p.Task.Cost != nil && p.Task.Target != nil {
 		d.Rho = report.Number(r.Rho)
 	}
-	d.draws = slices.ContainsFunc(r.Mixture, func(c exact.WeightedPolicy) bool { return c.Policy.Randomized() > 0 })
 	d.addLimits(p, r)
 	if !p.isFleet() && p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided ||
 		r.Status == exact.Stopped) {
@@ -366,11 +364,8 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	}
 	if d.Components > 0 {
 		draws := "none of them draws anything"
-		switch {
-		case d.Randomized > 0:
+		if d.Randomized > 0 {
 			draws = "they randomise in " + count(d.Randomized, what)
-		case d.draws:
-			draws = "some of them draw again"
 		}
 		return append(notes, fmt.Sprintf("The policy draws one of %d components at the start and plays it for good; "+
 			"%s.", d.Components, draws))
