@@ -73,7 +73,14 @@ func TestExtremes(t *testing.T) {
 				k.Prob[0] = 0 // an entry that says nothing
 			}
 		}
-		for _, p := range []Policy{nil, firstActions(m), Uniform{m.Shape()}} {
+		rarely := randomPolicy(t, m, rng) // it takes some actions hardly ever, and others never
+		for _, row := range rarely.probs {
+			for c := range row {
+				row[c] *= []float64{0, 1e-9, 1}[rng.IntN(3)]
+			}
+		}
+		probs := make([]float64, m.Shape().MaxActions())
+		for _, p := range []Policy{nil, firstActions(m), Uniform{m.Shape()}, rarely} {
 			low, up := math.Inf(1), math.Inf(-1)
 			var walk func(h, s int, sum float64)
 			walk = func(h, s int, sum float64) {
@@ -85,8 +92,12 @@ func TestExtremes(t *testing.T) {
 				if m.Shape().Actions(h, s) == 0 {
 					walk(h+1, s, sum)
 				}
-				for a := range m.Shape().Actions(h, s) {
-					if p, ok := p.(Deterministic); ok && int(p[h][s]) != a {
+				actions := m.Shape().Actions(h, s)
+				for a := range actions {
+					if p != nil {
+						p.Distribution(probs[:actions], h, s)
+					}
+					if p != nil && probs[a] == 0 {
 						continue
 					}
 					c := int(k.First[s]) + a

@@ -67,7 +67,7 @@ func TestChangingMean(t *testing.T) {
 	for trial := range 60 {
 		horizon := 1 + rng.IntN(3)
 		m, other := someModel(t, rng, horizon, trial%2 == 0), someModel(t, rng, horizon, trial%4 < 2)
-		schedule := ReturnSchedule{Against: []float64{1, -0.5}}
+		schedule := ReturnSchedule{Against: []float64{1, float64(rng.IntN(3)-1) / 2}}
 		if trial%3 > 0 {
 			schedule = ReturnSchedule{Other: other, Drift: 6}
 			if trial%3 == 2 {
@@ -80,8 +80,20 @@ func TestChangingMean(t *testing.T) {
 		}
 		uniform, fixed := Uniform{m.Shape()}, firstActions(m)
 		tr, want, got := NewTrajectory(env.Shape()), make([]float64, 2), make([]float64, 2)
-		for range 8 {
+		lately := make(map[[2]int]float64) // of each kernel and choice, the share in which it was taken
+		for episode := range 8 {
 			tr.Play(env, uniform, rng, rng)
+			checkChanging(t, env, m, schedule, episode, lately)
+			taken := make(map[[2]int]float64)
+			for h, a := range tr.Actions {
+				first, _ := m.Shape().Choices(h, tr.States[h])
+				taken[[2]int{min(h, m.Kernels()-1), first + a}] = 1
+			}
+			for h := range m.Kernels() {
+				for c := range m.Kernel(h).Choices() {
+					lately[[2]int{h, c}] += (taken[[2]int{h, c}] - lately[[2]int{h, c}]) / 10
+				}
+			}
 			// What the fixed policy has in this episode, by the sum over its occupancies.
 			returns := env.Returns()
 			for h, q := range NewEvaluator(m).Occupancy(fixed) {
@@ -104,6 +116,40 @@ func TestChangingMean(t *testing.T) {
 		NewEvaluator(mean).Returns(got, fixed)
 		if !floats.EqualApprox(got, want, 1e-9) {
 			t.Errorf("trial %d: %g in the mean model: want %g", trial, got, want)
+		}
+	}
+}
+
+// checkChanging compares the returns of an episode with their definition. Those that switch are told from one of them.
+func checkChanging(t *testing.T, env *Changing, m *Model, schedule ReturnSchedule, episode int,
+	lately map[[2]int]float64) {
+	t.Helper()
+	returns := env.Returns()
+	switched := episode > 0 && schedule.Switch > 0 &&
+		!floats.EqualApprox(returns.At(0, 0), m.Rows(0).Returns(0), 1e-12)
+	for h := range m.Horizon() {
+		at := min(h, m.Kernels()-1)
+		for c := range m.Kernel(h).Choices() {
+			from := m.Rows(h).Returns(c)
+			for i, got := range returns.At(h, c) {
+				share, to := lately[[2]int{at, c}], from[i]
+				switch {
+				case schedule.Drift > 0:
+					share, to = min(1, float64(episode)/float64(schedule.Drift-1)), schedule.Other.Rows(h).Returns(c)[i]
+				case switched:
+					share, to = 1, schedule.Other.Rows(h).Returns(c)[i]
+				case schedule.Switch == 0 && schedule.Against[i] != 0: // the worst that a choice of the step returns
+					for other := range m.Kernel(h).Choices() {
+						if x := m.Rows(h).Returns(other)[i]; schedule.Against[i]*x > schedule.Against[i]*to {
+							to = x
+						}
+					}
+				}
+				if want := from[i] + share*(to-from[i]); math.Abs(got-want) > 1e-9 {
+					t.Fatalf("%+v, episode %d, step %d, choice %d: return %d is %g: want %g", schedule, episode+1, h+1, c, i,
+						got, want)
+				}
+			}
 		}
 	}
 }

@@ -47,6 +47,7 @@ func TestEvidenceOfOnePoint(t *testing.T) {
 			return u
 		}
 		inside := geometry.Contains(set, v, 0)
+		mean, along := make([]float64, 3), []float64(nil) // of what was played, and the projection's direction
 		for name, u := range map[string]DualUpdate{
 			"projection": NewProjectionDual(set), "free": terms(Task{Target: set}, PenaltyNone),
 			"cost":   terms(Task{Cost: goal}, PenaltyNone),
@@ -57,7 +58,23 @@ func TestEvidenceOfOnePoint(t *testing.T) {
 				if k%3 == 1 { // what was played need not be what was planned
 					at = []float64{lower[0], upper[1], lower[2]}
 				}
+				along = append(along[:0], u.Direction()...)
 				ev := u.Observe(at, floats.Dot(u.Direction(), v))
+				for i := range mean {
+					mean[i] = (mean[i]*float64(k) + at[i]) / float64(k+1)
+				}
+				if name == "projection" {
+					away := make([]float64, 3)
+					for i, x := range mean {
+						away[i] = x - min(max(x, low[i], lower[i]), up[i], upper[i])
+					}
+					if n := floats.Norm(away, 2); n > 1e-9 { // else the direction stays
+						floats.ScaleTo(along, 1/n, away)
+					}
+					if !floats.EqualApprox(u.Direction(), along, 1e-5) {
+						t.Fatalf("seed %d, episode %d: direction %v: want %v", seed, k+1, u.Direction(), along)
+					}
+				}
 				if name != "projection" && name != "free" && (inside || name == "cost") &&
 					ev.Optimum > goal.Value(v)+1e-9 {
 					t.Errorf("seed %d, %s, episode %d: the bound %g is above the cost %g", seed, name, k+1, ev.Optimum,

@@ -334,8 +334,14 @@ func TestJointActionsAreNumberedByPairs(t *testing.T) {
 					n++
 				}
 			}
-			if n != end-first {
-				t.Errorf("step %d, state %d: %d pairs, %d choices", h+1, s, n, end-first)
+			agent, opponent, against := sh.AgentOffsets()[h], sh.OpponentOffsets()[h], 0
+			if first < end {
+				against = sh.OpponentActions(h, s)
+			}
+			if n != end-first || int(agent[s+1]-agent[s]) != sh.Actions(h, s) ||
+				int(opponent[s+1]-opponent[s]) != against {
+				t.Errorf("step %d, state %d: %d pairs, %d choices, from %v against %v", h+1, s, n, end-first,
+					agent[s:s+2], opponent[s:s+2])
 			}
 		}
 	}

@@ -27,6 +27,17 @@ func TestIntervalsAreKept(t *testing.T) {
 			exact, low, high := true, float64(rng.IntN(2)), float64(rng.IntN(2))
 			for _, p := range prob {
 				l, u := p-low*p*rng.Float64(), p+high*(1-p)*rng.Float64()
+				if i := len(lower); seed%4 == 0 && h > 0 { // as in the step before, but for one side of a choice
+					l, u = p, p
+					if before := given[c]; before[0] != nil {
+						l, u = before[0][i], before[1][i]
+					}
+					if c == 1 && seed%8 == 0 {
+						u = (u + 1) / 2
+					} else if c == 1 {
+						l /= 2
+					}
+				}
 				exact, widest = exact && l == p && u == p, max(widest, u-l)
 				lower, upper = append(lower, l), append(upper, u)
 			}

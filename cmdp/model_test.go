@@ -421,6 +421,21 @@ func TestModelRefusesBadInput(t *testing.T) {
 			t.Errorf("%s: error %v: want one about %q", name, err, c.want)
 		}
 	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} { // in the place of any number
+		for i := range 18 {
+			spec, k := good()
+			if i >= 9 {
+				spec.Horizon, spec.Discount = 0, 0.9
+			}
+			k.Outcomes = []float64{1, 1, 2}
+			*[]*float64{&k.Prob[0], &k.Prob[1], &k.Prob[2], &k.Returns[0], &k.Returns[1], &k.Outcomes[0],
+				&k.Outcomes[1], &k.Outcomes[2], &spec.Start[0].Probability}[i%9] = bad
+			spec.Kernels = []Kernel{k}
+			if _, err := NewModel(spec); err == nil {
+				t.Errorf("number %d was accepted as %g", i, bad)
+			}
+		}
+	}
 }
 
 func TestBuilderRefusesGapsAndDuplicates(t *testing.T) {

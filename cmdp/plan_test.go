@@ -127,11 +127,25 @@ func newBonus(t testing.TB, m *Model, bernstein, pooled bool, mode BonusMode, k 
 // denseQ is the planner written out densely from the formulas of errata E-18 and
 // E-19, with no sparsity, no shared storage and no code of the planner: the
 // reference that it is compared with.
-func denseQ(m *Model, c *Counts, dir []float64, scale, logTerm, hoeffdingLog float64) (low, up [][]float64) {
+func denseQ(m *Model, c *Counts, dir []float64, scale, logTerm, hoeffdingLog, cover float64) (low, up [][]float64) {
 	H, S := m.horizon, m.states
 	L, U := make([]float64, H+1), make([]float64, H+1)
+	box, diagonal := make([]float64, m.dim), make([]float64, H+1) // sides of the box of the return to go
 	for h := H - 1; h >= 0; h-- {
 		k := m.Kernel(h).Plain(m.Dim())
+		for i := range box {
+			least, most := math.Inf(1), math.Inf(-1)
+			for s := range S {
+				if k.First[s] == k.First[s+1] {
+					least, most = math.Min(least, 0), math.Max(most, 0)
+				}
+			}
+			for j := i; j < len(k.Returns); j += m.dim {
+				least, most = math.Min(least, k.Returns[j]), math.Max(most, k.Returns[j])
+			}
+			box[i] += most - least
+		}
+		diagonal[h] = floats.Norm(box, 2)
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for s := range S {
 			if k.First[s] == k.First[s+1] {
@@ -176,6 +190,7 @@ func denseQ(m *Model, c *Counts, dir []float64, scale, logTerm, hoeffdingLog flo
 						beta = math.Min(beta, math.Sqrt(2*logTerm*v/(t-1))+math.Sqrt(2*logTerm*g2/(t-1))+
 							7*R*logTerm/(3*(t-1)))
 					}
+					beta += cover * diagonal[h+1] * floats.Norm(dir, 2)
 					ql = math.Max(ql, r+ml-scale*beta)
 					qu = math.Min(qu, r+mu+scale*beta)
 				}
@@ -207,8 +222,9 @@ func TestPlannerAgreesWithDenseReference(t *testing.T) {
 		c := playedCounts(t, m, false, int(1+seed*seed))
 		dir := randomDirection(rand.New(Stream(seed, "dir")), 3, 1+float64(seed))
 		const scale, logTerm, hoeffdingLog = 0.2, 1.5, 2.5
-		p, got := stepValues(newVI(t, m, true, newBernstein(scale, logTerm, hoeffdingLog, 0)), c, dir)
-		low, up := denseQ(m, c, dir, scale, logTerm, hoeffdingLog)
+		cover := float64(seed%2) / 50
+		p, got := stepValues(newVI(t, m, true, newBernstein(scale, logTerm, hoeffdingLog, cover)), c, dir)
+		low, up := denseQ(m, c, dir, scale, logTerm, hoeffdingLog, cover)
 		for h := range got {
 			for s, b := range got[h] {
 				if c.layer(h).at[s] == 0 {

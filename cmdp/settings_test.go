@@ -51,6 +51,13 @@ func TestBonusScales(t *testing.T) {
 			t.Errorf("%q: %v, %g, %v", text, b, b.Multiplier(), err)
 		}
 	}
+	rng := generator(35)
+	for range 50 { // the guarantee holds from the widths of the theory on
+		mode, factor := BonusMode(rng.IntN(len(modeNames))), rng.Float64()*2
+		if b := (BonusScale{Mode: mode, Factor: factor}); b.Guaranteed() != (mode == Theory && factor >= 1) {
+			t.Errorf("%v: guaranteed %v", b, b.Guaranteed())
+		}
+	}
 	for _, text := range []string{"", "x", "-1", "NaN", "Inf", "theorie"} {
 		if _, err := ParseBonusScale(text); err == nil {
 			t.Errorf("%q was accepted", text)

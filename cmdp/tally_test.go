@@ -24,7 +24,7 @@ func drawTally(t *testing.T, seed uint64) *countedCase {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(27, seed))
 	const dim = 2
-	m := randomModel(t, seed, 1+rng.IntN(4), 1+rng.IntN(4), dim, rng.IntN(2) == 0)
+	m := withNever(t, rng, randomModel(t, seed, 1+rng.IntN(4), 1+rng.IntN(4), dim, rng.IntN(2) == 0))
 	x := &countedCase{spec: TallySpec{Base: m}, kept: make(map[[3]int]bool)}
 	for h := range m.Kernels() {
 		amounts := make([]int32, m.Rows(h).transitions())
@@ -47,6 +47,29 @@ func drawTally(t *testing.T, seed uint64) *countedCase {
 		x.spec.AtLeast = &bound
 	}
 	return x
+}
+
+// withNever returns the model with successors of probability 0 in some rows.
+func withNever(t *testing.T, rng *rand.Rand, m *Model) *Model {
+	t.Helper()
+	spec := ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
+	for h := range m.Kernels() {
+		rows, k := m.Rows(h), NewKernel()
+		for s := range m.States() {
+			first, end := rows.Choices(s)
+			for c := first; c < end; c++ {
+				next, prob := rows.Row(c)
+				if rng.IntN(3) == 0 {
+					next = append([]int32{int32(rng.IntN(m.States()))}, next...)
+					prob = append([]float64{0}, prob...)
+				}
+				k.Append(next, prob, rows.Returns(c))
+			}
+			k.EndState()
+		}
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	return try(NewModel(spec))(t)
 }
 
 // keeps reports whether a choice, or for −1 some choice, keeps the bound of the count at the end whatever chance does.
@@ -143,9 +166,13 @@ func (x *countedCase) explore(t *testing.T, rng *rand.Rand, h, s int, count int3
 	next, prob, amounts, returns := []int32{int32(s)}, []float64{1}, []int32{0}, [][]float64{make([]float64, m.Dim())}
 	at := from
 	if c >= 0 {
-		next, prob = rows.Row(c)
-		at, amounts, returns = from+c-first, nil, nil
-		for e := range next {
+		successors, shares := rows.Row(c)
+		at, next, prob, amounts, returns = from+c-first, nil, nil, nil, nil
+		for e, p := range shares {
+			if p == 0 {
+				continue // it is left out
+			}
+			next, prob = append(next, successors[e]), append(prob, p)
 			amounts, returns = append(amounts, x.amount(h, c, e)), append(returns, rows.Outcome(c, e))
 		}
 	}

@@ -94,6 +94,7 @@ func TestLinearConstraints(t *testing.T) {
 		for i, x := range limits {
 			if c := (Constraint{Normal: make([]float64, 2), Offset: 3 * x, Name: "named"}); rng.IntN(2) == 0 {
 				c.Normal[i] = 3
+				c.Offset *= 1 + float64(rng.IntN(2))*rng.Float64() // some say less than the box
 				task.Constraints = append(task.Constraints, c)
 			}
 		}
