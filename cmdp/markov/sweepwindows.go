@@ -39,16 +39,15 @@ func slideWindow(ctx context.Context, states, reach int32, pass, times int, swee
 // sweepWindows is gaussSeidel by windows, see windowReaches: of all choices with sweeps of the policy between them, and
 // of the policy alone once it hardly changes. It reports false where that is slow, or the policy may not come to rest.
 func (z *LeastTotal) sweepWindows(ctx context.Context, lo, hi, reach int32, cold bool) bool {
-	const passes, few = 16, 256
+	const passes, few = 24, 100
 	w, ok := z.holdChoices(lo, hi)
 	if !ok {
 		return false
 	}
 	z.rows.start(z.Quotient, lo, hi)
-	fresh, changes, before := true, int(hi-lo), 0
+	fresh, changes := true, int(hi-lo)
 	for n := range passes {
 		if n > 0 || !cold {
-			before = changes
 			swept := z.sweepCached(w, lo, hi, hi, 0.5)
 			if swept.changed == hi {
 				return z.isProper(lo, hi, make([]bool, hi-lo))
@@ -59,7 +58,7 @@ func (z *LeastTotal) sweepWindows(ctx context.Context, lo, hi, reach int32, cold
 		switch {
 		case ctx.Err() != nil:
 			return false
-		case changes > int(hi-lo)/few || changes > before:
+		case changes > int(hi-lo)/few:
 			z.slideChoices(ctx, w, lo, hi, reach, n, fresh)
 			fresh = false
 		default:
