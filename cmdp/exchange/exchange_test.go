@@ -177,10 +177,13 @@ func TestRewardsStay(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				return nil
 			}
-			same, x := rng.IntN(2) == 0, float64(rng.IntN(9)-4)
+			how, x := rng.IntN(4), float64(rng.IntN(9)-4)
 			for range n {
-				if values = append(values, x); !same {
+				switch values = append(values, x); how {
+				case 0:
 					x = float64(rng.IntN(9) - 4)
+				case 1: // which is another number all the same
+					x = math.Nextafter(x, 9)
 				}
 			}
 			return values

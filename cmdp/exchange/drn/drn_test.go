@@ -274,6 +274,37 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// TestHeaderOnce: the parts of a header may stand in any order, each once, and so may the placeholders.
+func TestHeaderOnce(t *testing.T) {
+	parts := []string{"@type: DTMC\n", "@value_type: double\n", "@parameters\n\n", "@placeholders\n$p : 1/4\n$q : 3/4\n",
+		"@reward_models\ncost\n", "@nr_states\n2\n", "@nr_choices\n2\n"}
+	const model = "@model\nstate 0 [$q] init\n\t0 : $p\n\t1 : $q\nstate 1 [0]\n\t1 : 1\n"
+	want, err := read(strings.Join(parts, "") + model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(27, 3))
+	for _, twice := range append(slices.Clone(parts), "", "$p : 1/4\n", "$q : 3/4\n") {
+		for range 20 {
+			header := slices.Clone(parts)
+			if twice != "" && twice[0] == '$' {
+				header[3] += twice
+			} else if twice != "" {
+				header = append(header, twice)
+			}
+			rng.Shuffle(len(header), func(i, j int) { header[i], header[j] = header[j], header[i] })
+			m, err := read(strings.Join(header, "") + model)
+			key := strings.FieldsFunc(twice+" ", func(r rune) bool { return r == ':' || r == '\n' || r == ' ' })
+			switch {
+			case twice != "" && (err == nil || !strings.Contains(err.Error(), key[0]+" is given twice")):
+				t.Fatalf("got %v: want %s given twice\n%q", err, key[0], header)
+			case twice == "" && (err != nil || exchangetest.Same(want, m) != nil):
+				t.Fatalf("%v, another model\n%q", err, header)
+			}
+		}
+	}
+}
+
 // TestRefusesMoreRewardsThanText reads a file whose last state has thousands of
 // rewards, so that each of them would need a value for every state.
 func TestRefusesMoreRewardsThanText(t *testing.T) {

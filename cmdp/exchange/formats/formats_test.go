@@ -82,7 +82,6 @@ func TestRefusedOrTheSame(t *testing.T) {
 		"m.json": {BranchRewards: true, BranchActions: true, SkewedStart: true}, // which leaves out names
 	}
 	drawn := exchangetest.All
-	drawn.Actions, drawn.Twins = false, false // arrays have them under other names, and together
 	rng, written := rand.New(rand.NewPCG(27, 1)), make(map[string]int)
 	for i := range 400 {
 		m := exchangetest.Random(rng, drawn)
@@ -126,12 +125,6 @@ func TestRefusedOrTheSame(t *testing.T) {
 // asIn returns a model as a format has it, all rewards being those of branches.
 func asIn(name string, m *exchange.Model) *exchange.Model {
 	out := *m
-	if name == "k/" || name == "m.json" {
-		out.Players = 1 // the format does not tell a Markov chain
-	}
-	if name == "m.json" {
-		out.Labels, out.Variables, out.BranchActions = nil, nil, nil
-	}
 	out.Rewards = nil
 	for _, r := range m.Rewards {
 		of := exchange.Reward{Name: r.Name, Branch: make([]float64, m.Branches())}
@@ -144,7 +137,85 @@ func asIn(name string, m *exchange.Model) *exchange.Model {
 		}
 		out.Rewards = append(out.Rewards, of)
 	}
+	arrays := name == "k/" || name == "m.npz"
+	if arrays || name == "m.json" {
+		byAction(&out, arrays)
+	}
+	if name == "k/" || name == "m.json" {
+		out.Players = 1 // the format does not tell a Markov chain
+	}
+	if name == "m.json" {
+		out.Labels, out.Variables, out.ChoiceActions, out.BranchActions = nil, nil, nil, nil
+	}
 	return &out
+}
+
+// byAction puts the choices of each state in the order of their actions, which are distinct in a table: those of arrays
+// by name, others by number, which is that of the first use of the name. An array has one entry for branches that lead
+// to the same state.
+func byAction(m *exchange.Model, arrays bool) {
+	old := *m
+	names, number := m.DistinctActions(), make(map[string]int)
+	for c := range names {
+		if _, met := number[names[c]]; !met {
+			number[names[c]] = len(number)
+		}
+	}
+	m.Offset, m.Target, m.Probability = []int{0}, nil, nil
+	var actions exchange.ActionNames
+	branches := make([][]float64, len(m.Rewards))
+	for s := range old.States() {
+		var choices []int
+		for c := int(old.First[s]); c < int(old.First[s+1]); c++ {
+			choices = append(choices, c)
+		}
+		if names != nil {
+			slices.SortFunc(choices, func(x, y int) int {
+				if arrays {
+					return strings.Compare(names[x], names[y])
+				}
+				return number[names[x]] - number[names[y]]
+			})
+		}
+		for _, c := range choices {
+			at := make(map[int32]int)
+			for e := old.Offset[c]; e < old.Offset[c+1]; e++ {
+				if k, twin := at[old.Target[e]]; twin && arrays {
+					m.Probability[k] += old.Probability[e]
+					continue
+				}
+				at[old.Target[e]] = len(m.Target)
+				m.Target, m.Probability = append(m.Target, old.Target[e]), append(m.Probability, old.Probability[e])
+				for i, r := range old.Rewards {
+					branches[i] = append(branches[i], r.Branch[e])
+				}
+			}
+			if from := m.Offset[len(m.Offset)-1]; arrays {
+				sortBranches(m, branches, from)
+			}
+			m.Offset = append(m.Offset, len(m.Target))
+			if names != nil {
+				actions.Add(names[c])
+			}
+		}
+	}
+	m.ChoiceActions = actions.Actions()
+	for i := range m.Rewards {
+		m.Rewards[i].Branch = branches[i]
+	}
+}
+
+// sortBranches puts the branches from one on in the order of their targets.
+func sortBranches(m *exchange.Model, rewards [][]float64, from int) {
+	for e := from + 1; e < len(m.Target); e++ {
+		for k := e; k > from && m.Target[k-1] > m.Target[k]; k-- {
+			m.Target[k-1], m.Target[k] = m.Target[k], m.Target[k-1]
+			m.Probability[k-1], m.Probability[k] = m.Probability[k], m.Probability[k-1]
+			for _, r := range rewards {
+				r[k-1], r[k] = r[k], r[k-1]
+			}
+		}
+	}
 }
 
 // TestMemory reads a model of every format where there is little memory for it, and where there is enough. What

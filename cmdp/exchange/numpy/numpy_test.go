@@ -286,6 +286,93 @@ func TestReadsSparseMatrices(t *testing.T) {
 	}
 }
 
+// TestFormsOfMatrices: a matrix of any form, whose entries stand in any order, some of them in several parts, is that
+// of their sums.
+func TestFormsOfMatrices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 3))
+	for i := range 200 {
+		states := 1 + rng.IntN(5)
+		whole := make([]float64, states*states)
+		type entry struct {
+			row, column int64
+			value       float64
+		}
+		var entries []entry
+		for s := range states {
+			for left := 8; left > 0 && rng.IntN(5) > 0 || left%8 > 0; { // eighths: their sums are exact
+				e := entry{int64(s), rng.Int64N(int64(states)), float64(1+rng.IntN(left)) / 8}
+				left -= int(8 * e.value)
+				entries = append(entries, e)
+				whole[s*states+int(e.column)] += e.value
+			}
+		}
+		want, err := read(archive([4]any{"P", "<f8", fmt.Sprintf("%d, 1, %d", states, states), whole}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+		for _, form := range []string{"csr", "csc", "coo"} {
+			along := func(e entry) int64 { return map[bool]int64{true: e.column, false: e.row}[form == "csc"] }
+			if form != "coo" {
+				slices.SortStableFunc(entries, func(x, y entry) int { return int(along(x) - along(y)) })
+			}
+			rows, columns, values, bounds := []int64{}, []int64{}, []float64{}, make([]int64, states+1)
+			for _, e := range entries {
+				rows, columns, values = append(rows, e.row), append(columns, e.column), append(values, e.value)
+				for s := along(e); s < int64(states); s++ {
+					bounds[s+1]++
+				}
+			}
+			other := columns
+			if form == "csc" {
+				other = rows
+			}
+			list := fmt.Sprintf("%d,", len(entries))
+			members := [][4]any{{"format", "|S3", "", form}, {"data", "<f8", list, values},
+				{"shape", "<i8", "2,", []int64{int64(states), int64(states)}}}
+			if form == "coo" {
+				members = append(members, [4]any{"row", "<i8", list, rows}, [4]any{"col", "<i8", list, columns})
+			} else {
+				members = append(members, [4]any{"indices", "<i8", list, other},
+					[4]any{"indptr", "<i8", fmt.Sprintf("%d,", states+1), bounds})
+			}
+			m, err := numpy.ReadFolder(fstest.MapFS{"k/P_0.npz": {Data: archive(members...)}}, "k")
+			if err == nil {
+				err = exchangetest.Same(want, m)
+			}
+			if err != nil {
+				t.Fatalf("%d, %s of %v: %v", i, form, entries, err)
+			}
+		}
+	}
+}
+
+// TestBoundsOfRows: of all bounds of the rows of a matrix with two entries those are read that rise from 0 to 2, and a
+// message says what is wrong with others.
+func TestBoundsOfRows(t *testing.T) {
+	for i := range 4 * 4 * 4 {
+		b := []int64{int64(i / 16), int64(i / 4 % 4), int64(i % 4)}
+		want := ""
+		switch {
+		case slices.Max(b) > 2:
+			want = fmt.Sprintf("indptr[%d] is 3: want a whole number from 0 to 2", slices.Index(b, 3))
+		case b[0] > 0 || b[1] < b[0]:
+			want = fmt.Sprintf("indptr[1] is %d after %d: want bounds that rise from 0", b[1], b[0])
+		case b[2] < b[1]:
+			want = fmt.Sprintf("indptr[2] is %d after %d: want bounds that rise from 0", b[2], b[1])
+		case b[2] != 2:
+			want = fmt.Sprintf("indptr ends with %d: want 2", b[2])
+		}
+		_, err := numpy.ReadFolder(fstest.MapFS{"k/P_0.npz": {Data: archive(
+			[4]any{"indices", "<i4", "2,", []int32{1, 0}}, [4]any{"indptr", "<i8", "3,", b},
+			[4]any{"format", "|S3", "", "csr"}, [4]any{"shape", "<i8", "2,", []int64{2, 2}},
+			[4]any{"data", "<f8", "2,", []float64{0.5, 0.5}})}}, "k")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("bounds %v: got %v: want %q", b, err, want)
+		}
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		array int

@@ -323,22 +323,34 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestValuesOfStates: whatever values of variables look like, they are what the file has.
+// TestValuesOfStates: whatever values of variables look like, they are what the file has. Where a comment stands above
+// every state, the comments are names of the states in their place.
 func TestValuesOfStates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 2))
 	texts := []string{"0", "1", "-3", "01", "+1", "-0", "true", "false", "True", "1.0", "x", "9223372036854775808", "1e3"}
-	for range 200 {
+	for range 400 {
 		kinds := texts[:1+rng.IntN(len(texts))]
-		f, values := files{"m.tra": "2 2 2\n0 0 1 1\n1 0 0 1\n", "m.sta": "(x,y)\n"}, [2][2]string{}
+		f, values := files{"m.tra": "2 2 2\n0 0 1 1\n1 0 0 1\n", "m.sta": "(x,y)\n"}, [2][]string{}
+		named := 0
 		for s := range values {
-			values[s] = [2]string{kinds[rng.IntN(len(kinds))], texts[rng.IntN(len(texts))]}
+			values[s] = []string{kinds[rng.IntN(len(kinds))], texts[rng.IntN(len(texts))]}
+			if rng.IntN(2) == 0 {
+				named++
+				f["m.sta"] += fmt.Sprintf("# room %d\n", s)
+			}
 			f["m.sta"] += fmt.Sprintf("%d:(%s,%s)\n", s, values[s][0], values[s][1])
+		}
+		if named == len(values) {
+			values = [2][]string{{"room 0"}, {"room 1"}}
 		}
 		m, err := f.read()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for s := range values {
+			if len(m.Variables) != len(values[s]) {
+				t.Fatalf("%d variables: want %d\n%s", len(m.Variables), len(values[s]), f["m.sta"])
+			}
 			for i, want := range values[s] {
 				if got := m.Variables[i].Value(s); got != want {
 					t.Fatalf("state %d has %q: want %q\n%s", s, got, want, f["m.sta"])
