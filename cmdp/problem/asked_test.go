@@ -213,6 +213,49 @@ func TestPropertiesInOtherWords(t *testing.T) {
 	}
 }
 
+// TestOptimaInOtherWords: what is staying for ever at its best is leaving at its worst, of which problems tell the
+// probability; a bound of steps counts what it bounds alone, whatever horizon others have; and several optima are
+// traded off in the directions that they say.
+func TestOptimaInOtherWords(t *testing.T) {
+	answer := answerOn(t)
+	opposite := map[string]string{"min": "max", "max": "min"}
+	for way, other := range opposite {
+		for _, within := range []string{"", "<=1", "<=2", "<=3"} {
+			for _, stay := range []string{"x<1", "!crashed", "x<2 & !crashed", "x<2"} {
+				got, want := answer("P"+way+"=? [G"+within+" "+stay+"]"), answer("P"+other+"=? [F"+within+" !("+stay+")]")
+				if math.Abs(got-want) > 1e-9 {
+					t.Errorf("P%s of G%s %s: leaves with %g: want %g", way, within, stay, got, want)
+				}
+			}
+		}
+	}
+	for steps := range 4 {
+		for horizon := range 4 {
+			asked := fmt.Sprintf(`Pmax=? [F<=%d "home"]`, steps+1)
+			together := fmt.Sprintf(`multi(%s, R{"fuel"}<=100 [C<=%d])`, asked, horizon+1)
+			if got, want := answer(together), answer(asked); math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s: %g: want %g", together, got, want)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "trip.nm")
+	if err := os.WriteFile(path, []byte(trip), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for first := range opposite {
+		for second := range opposite {
+			p, err := problem.ReadWith(path, problem.ReadOptions{Constants: map[string]string{"N": "2"},
+				Property: &problem.Property{File: "p.props",
+					Text: `multi(R{"time"}` + first + `=? [C<=3], R{"fuel"}` + second + `=? [C<=3])`}})
+			sign := map[string]string{"min": "-", "max": "+"}
+			if want := []string{sign[first] + "time", sign[second] + "fuel"}; err != nil ||
+				!slices.Equal(p.TradeOff, want) {
+				t.Errorf("%s of time and %s of fuel: error %v, or traded off as %v: want %v", first, second, err, p, want)
+			}
+		}
+	}
+}
+
 // TestRefusedProperties holds what is refused, with its place.
 func TestRefusedProperties(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trip.nm")

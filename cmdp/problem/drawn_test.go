@@ -153,11 +153,42 @@ func drawFile(rng *rand.Rand) *drawnFile {
 	return f
 }
 
+// checkExported compares the bounds of all probabilities, as they are handed to other formats, with what the file says.
+func (f *drawnFile) checkExported(t *testing.T, p *Problem, what string) {
+	t.Helper()
+	m, err := p.Export()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	for s := range p.Model.States() {
+		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+			want := f.rows[0][s][p.ActionName(0, s, c-int(m.First[s]))].next
+			got := make(map[int][2]float64)
+			for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
+				lower, upper := m.Probability[e], m.Probability[e]
+				if m.Lower != nil {
+					lower, upper = m.Lower[e], m.Upper[e]
+				}
+				n := int(m.Target[e])
+				got[n] = [2]float64{got[n][0] + lower, got[n][1] + upper}
+			}
+			for n, x := range want {
+				if y := got[n]; math.Abs(x[0]-y[0]) > 1e-12 || math.Abs(x[1]-y[1]) > 1e-12 {
+					t.Fatalf("%s: state %d leads to %d with %v for other formats: want %v\n%s", what, s, n, y, x, f.text)
+				}
+			}
+		}
+	}
+}
+
 // checkRows compares the bounds of all probabilities, and the mean returns, with what the file says.
 func (f *drawnFile) checkRows(t *testing.T, p *Problem, what string) {
 	t.Helper()
 	if p.Uncertainty.Each != f.each {
 		t.Fatalf("%s: uncertain each %q: want %q", what, p.Uncertainty.Each, f.each)
+	}
+	if p.Model.Stationary() {
+		f.checkExported(t, p, what)
 	}
 	for h := range f.rows {
 		rows := p.Model.Rows(h)

@@ -223,6 +223,7 @@ func TestFleetErrors(t *testing.T) {
 		"      horizon: 6":               "",
 		"model: van.yaml":                "model: none.yaml",
 		"{idle: 1, low: 1}":              "{idle: 1, low: 2}",
+		"idle: 1, low: 1":                "idle: 1, 0: 1",
 		"action: charge}}\n":             "action: fly}}\n",
 		"energy":                         "none",
 		"name: van":                      "name: truck",
@@ -241,9 +242,9 @@ func TestFleetErrors(t *testing.T) {
 		}
 	}
 	text := strings.NewReplacer("horizon: 6", "horizon: 7", "action: charge}}\n", "action: fly}}\n", "count: 2",
-		"count: 0").Replace(string(good))
+		"count: 0", "{idle: 1, low: 1}", "{idle: 1, 0: 1}").Replace(string(good))
 	_, err = Parse("x.yaml", []byte(text), os.DirFS("testdata/fleet"))
-	for _, want := range []string{"horizon 7", "an action fly", "count: got 0"} {
+	for _, want := range []string{"horizon 7", "an action fly", "count: got 0", "given twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("not all faults of a type are named: want %s in %v", want, err)
 		}
@@ -282,6 +283,54 @@ func TestTimesOfTypes(t *testing.T) {
 		}
 		if _, err := Parse("fleet.yaml", []byte(text), nil); (err == nil) != same {
 			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}
+
+// TestBoundsAtSteps: the bound of a limit at a step is that of a list of bounds, counted from the first step of its
+// range, or the one that it has.
+func TestBoundsAtSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 12))
+	for range 200 {
+		horizon := 1 + rng.IntN(6)
+		from := rng.IntN(horizon)
+		to := from + 1 + rng.IntN(horizon-from)
+		c := Limit{Return: "r", Steps: fmt.Sprintf("%d-%d", from+1, to)}
+		switch {
+		case rng.IntN(3) == 0:
+			from, to = 0, horizon
+			c.EachStep, c.Steps = true, ""
+		case to == from+1 && rng.IntN(2) == 0:
+			c.Steps = fmt.Sprint(to)
+		}
+		var want [2][]float64
+		for side := range want {
+			one, many := &c.AtMost, &c.MostAt
+			if side == 1 {
+				one, many = &c.AtLeast, &c.LeastAt
+			}
+			switch x := rng.Float64(); rng.IntN(3) {
+			case 0:
+				*one = &x
+				want[side] = slices.Repeat([]float64{x}, to-from)
+			case 1:
+				for range to - from {
+					*many = append(*many, rng.Float64())
+				}
+				want[side] = *many
+			}
+		}
+		first, end, err := c.Range(horizon)
+		if err != nil || first != from || end != to {
+			t.Fatalf("%+v: steps %d to %d, error %v: want %d to %d", c, first, end, err, from, to)
+		}
+		for side, list := range want {
+			for i := range to - from {
+				got := c.At(side == 1, i)
+				if (got == nil) != (list == nil) || got != nil && *got != list[i] {
+					t.Fatalf("%+v: the bound of step %d is %v: want %v", c, i, got, list)
+				}
+			}
 		}
 	}
 }

@@ -2,12 +2,16 @@ package problem
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // randomGame returns rows for a random game: states with different numbers of
@@ -279,6 +283,76 @@ func TestDirections(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOpponentsFollowTheirDirection: opponents that respond to the agent, or play the game, do it along the direction
+// that the file says: that of the learner, a fixed one, or that from the target to the average.
+func TestOpponentsFollowTheirDirection(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 3))
+	for range 200 {
+		p, _ := randomGame(t, rng)
+		if p.Model.Choices() == 0 || !p.Model.Shape().Game() {
+			continue
+		}
+		view := &cmdp.View{Episode: rng.IntN(3), Policy: cmdp.Uniform{Shape: p.Model.Shape()},
+			Direction: []float64{rng.NormFloat64(), rng.NormFloat64()},
+			Average:   []float64{2 * rng.NormFloat64(), 2 * rng.NormFloat64()}}
+		spec := &OpponentSpec{Policy: []string{"adversarial", "best-response"}[rng.IntN(2)]}
+		along, target := view.Direction, geometry.Compact(nil)
+		if rng.IntN(3) > 0 {
+			ball, err := geometry.NewBall([]float64{1, 0}, 0.5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			target = ball
+			away := []float64{view.Average[0] - 1, view.Average[1]}
+			if view.Episode > 0 && floats.Norm(away, 2) > 0.5 {
+				along = away
+			}
+			spec.Direction.Word = []string{"", "target"}[rng.IntN(2)]
+		}
+		switch {
+		case rng.IntN(3) == 0:
+			spec.Direction, along = Direction{Word: "learner"}, view.Direction
+		case spec.Policy == "best-response" && rng.IntN(2) == 0:
+			along = []float64{rng.NormFloat64(), rng.NormFloat64()}
+			spec.Direction = Direction{Along: &Coefficients{Named: map[string]float64{"r0": along[0], "r1": along[1]}}}
+		}
+		o, err := spec.Build(p, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Begin(view); err != nil {
+			t.Fatal(err)
+		}
+		checkOpponent(t, p.Model, o, spec, view.Policy, along)
+	}
+}
+
+// checkOpponent compares the agent's cost along a direction with the value of the game, or with the most that an
+// opponent makes of it against the agent's policy.
+func checkOpponent(t *testing.T, m *cmdp.Model, o cmdp.Opponent, spec *OpponentSpec, agent cmdp.Policy,
+	along []float64) {
+	t.Helper()
+	policy, ok := cmdp.Markov(o)
+	game, err := cmdp.NewMinimax(m)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	want, _, err := game.Solve(t.Context(), along)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := game.AgentResponse(t.Context(), along, policy)
+	if spec.Policy == "best-response" {
+		returns := make([]float64, 2)
+		cmdp.NewEvaluator(m).ReturnsAgainst(returns, agent, policy)
+		got = floats.Dot(along, returns)
+		want, _, err = game.OpponentResponse(t.Context(), along, agent)
+	}
+	if err != nil || math.Abs(got-want) > 1e-7*(1+math.Abs(want)) {
+		t.Errorf("%s along %v, %+v: %g: want %g, error %v", spec.Policy, along, spec.Direction, got, want, err)
 	}
 }
 
