@@ -100,3 +100,45 @@ func TestWidenByDefinition(t *testing.T) {
 		}
 	}
 }
+
+// TestIntervalsRefuseBadInput spoils the bounds of one successor, of choices that have several.
+func TestIntervalsRefuseBadInput(t *testing.T) {
+	m := randomModel(t, 1, 3, 2, 1, true)
+	for i, spoil := range []func(lower, upper []float64, p float64) ([]float64, []float64){
+		func(lower, upper []float64, _ float64) ([]float64, []float64) { return lower[1:], upper },
+		func(lower, _ []float64, _ float64) ([]float64, []float64) { return lower, nil },
+		func(lower, upper []float64, p float64) ([]float64, []float64) {
+			lower[0] = p + 1e-6
+			return lower, upper
+		},
+		func(lower, upper []float64, p float64) ([]float64, []float64) {
+			upper[0] = p - 1e-6
+			return lower, upper
+		},
+		func(lower, upper []float64, _ float64) ([]float64, []float64) {
+			lower[0] = math.NaN()
+			return lower, upper
+		},
+		func(lower, upper []float64, _ float64) ([]float64, []float64) {
+			upper[0] = math.NaN()
+			return lower, upper
+		},
+		func(lower, upper []float64, _ float64) ([]float64, []float64) { lower[0] = -0.5; return lower, upper },
+		func(lower, upper []float64, _ float64) ([]float64, []float64) { upper[0] = 1.5; return lower, upper },
+	} {
+		if _, err := NewIntervals(m, func(h, c int) ([]float64, []float64) {
+			_, prob := m.Rows(h).Row(c)
+			if len(prob) == 1 {
+				return nil, nil
+			}
+			return spoil(make([]float64, len(prob)), slices.Repeat([]float64{1}, len(prob)), prob[0])
+		}); err == nil {
+			t.Errorf("spoilt intervals %d were accepted", i)
+		}
+	}
+	for _, width := range []float64{-0.1, 1.1, math.NaN()} {
+		if _, err := Widen(m, nil, width); err == nil {
+			t.Errorf("intervals wider by %g", width)
+		}
+	}
+}

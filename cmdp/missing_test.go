@@ -3,6 +3,7 @@ package cmdp
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +100,62 @@ func TestMoreEpisodesThanPromised(t *testing.T) {
 	if err := r.Run(context.Background(), 11); err == nil || !strings.Contains(err.Error(), "made for 10") ||
 		r.Episodes() != 10 {
 		t.Errorf("after %d episodes: %v", r.Episodes(), err)
+	}
+}
+
+// TestShapesRefuseBadInput spoils one thing of a shape, of a policy, of returns or of a half-space at a time.
+func TestShapesRefuseBadInput(t *testing.T) {
+	wide := Interval{[]float64{-1}, []float64{1}}
+	shaped := func(spoil func(s *ShapeSpec)) (*Shape, error) {
+		spec := ShapeSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 0.5}, {1, 0.5}}, First: [][]int32{{0, 1, 3}},
+			Returns: []Interval{*wide.clone()}, ReturnToGo: wide.clone(), Totals: wide.clone()}
+		spoil(&spec)
+		return NewShape(spec)
+	}
+	sh, err := shaped(func(*ShapeSpec) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, spoil := range []func(s *ShapeSpec){
+		func(s *ShapeSpec) { s.Horizon = 0 }, func(s *ShapeSpec) { s.Horizon = -1 },
+		func(s *ShapeSpec) { s.Dim = 0 }, func(s *ShapeSpec) { s.Dim = 2 },
+		func(s *ShapeSpec) { s.First = nil }, func(s *ShapeSpec) { s.First = [][]int32{{0}} },
+		func(s *ShapeSpec) { s.First[0][0] = 1 }, func(s *ShapeSpec) { s.First[0][1] = 4 },
+		func(s *ShapeSpec) { s.First = [][]int32{{0, 1, 2}, {0, 1}} },
+		func(s *ShapeSpec) { s.First = slices.Repeat(s.First, 3) },
+		func(s *ShapeSpec) { s.Returns = nil }, func(s *ShapeSpec) { s.Returns = slices.Repeat(s.Returns, 3) },
+		func(s *ShapeSpec) { s.Returns[0].Lower = nil }, func(s *ShapeSpec) { s.Returns[0].Lower[0] = 2 },
+		func(s *ShapeSpec) { s.Returns[0].Upper[0] = math.Inf(1) },
+		func(s *ShapeSpec) { s.Returns[0].Lower[0] = math.NaN() },
+		func(s *ShapeSpec) { s.ReturnToGo.Upper = nil }, func(s *ShapeSpec) { s.ReturnToGo.Lower[0] = 0.5 },
+		func(s *ShapeSpec) { s.ReturnToGo.Upper[0] = -0.5 }, func(s *ShapeSpec) { s.ReturnToGo.Lower[0] = math.NaN() },
+		func(s *ShapeSpec) { s.Totals.Lower = nil }, func(s *ShapeSpec) { s.Start[0].State = -1 },
+		func(s *ShapeSpec) { s.Start[1].State = 2 }, func(s *ShapeSpec) { s.Start[1].State = 0 },
+		func(s *ShapeSpec) { s.Start = s.Start[:1] }, func(s *ShapeSpec) { s.Start[0].Probability = -0.5 },
+		func(s *ShapeSpec) { s.Opponents = [][]int32{{1, 2}, {1, 2}} },
+		func(s *ShapeSpec) { s.Opponents = [][]int32{{1, 3}} }, func(s *ShapeSpec) { s.Opponents = [][]int32{{1, 0}} },
+	} {
+		if _, err := shaped(spoil); err == nil {
+			t.Errorf("spoilt shape %d was accepted", i)
+		}
+	}
+	for _, probs := range [][]float64{{1, 0.5}, {1, 0.5, 0.6}, {0.5, 0.5, 0.5}, {1, -0.5, 1.5}, {1, math.NaN(), 1},
+		{1, 0.5, 0.5, 0}} {
+		if _, err := NewRandomized(sh.first, [][]float64{probs}); err == nil {
+			t.Errorf("a policy with the probabilities %v", probs)
+		}
+	}
+	for _, returns := range [][]float64{{1, 0}, {1, 0, 0, 0}, {1, 0, 1.5}, {-1.5, 0, 0}, {0, math.NaN(), 0}} {
+		if _, err := NewReturns(sh, [][]float64{returns}); err == nil {
+			t.Errorf("returns %v", returns)
+		}
+	}
+	for _, c := range []Constraint{
+		{Normal: []float64{1}}, {Normal: []float64{0, 0}}, {Normal: []float64{1, math.NaN()}},
+		{Normal: []float64{1, math.Inf(1)}}, {Normal: []float64{1, 1}, Offset: math.Inf(-1)},
+	} {
+		if c.Check(2) == nil || (Task{Constraints: []Constraint{c}}).Check(2) == nil {
+			t.Errorf("%+v was accepted", c)
+		}
 	}
 }

@@ -60,6 +60,46 @@ func randomModel(t testing.TB, seed uint64, states, horizon, dim int, stationary
 	return m
 }
 
+// elaborate returns a model with the same choices: some rows have a successor of probability 0, and some return other
+// things with each successor.
+func elaborate(t testing.TB, rng *rand.Rand, m *Model) *Model {
+	t.Helper()
+	d := m.Dim()
+	spec := ModelSpec{Horizon: m.Horizon(), Dim: d, Start: m.StartStates()}
+	for h := range m.Kernels() {
+		rows, k := m.Rows(h), NewKernel()
+		for s := range m.States() {
+			first, end := rows.Choices(s)
+			for c := first; c < end; c++ {
+				next, prob := rows.Row(c)
+				if rng.IntN(3) == 0 {
+					next = append([]int32{int32(rng.IntN(m.States()))}, next...)
+					prob = append([]float64{0}, prob...)
+				}
+				if rng.IntN(3) > 0 {
+					k.Append(next, prob, rows.Returns(c))
+					continue
+				}
+				outcomes, mean := make([]float64, len(next)*d), make([]float64, d)
+				for e, p := range prob {
+					for i := range d {
+						outcomes[e*d+i] = rng.NormFloat64()
+					}
+					floats.AddScaled(mean, p, outcomes[e*d:(e+1)*d])
+				}
+				k.AppendRandom(next, prob, mean, outcomes)
+			}
+			k.EndState()
+		}
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	out, err := NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // randomPolicy returns a randomised Markov policy for a finite-horizon model.
 func randomPolicy(t testing.TB, m *Model, rng *rand.Rand) *Randomized {
 	t.Helper()
@@ -327,6 +367,11 @@ func TestReturnToGoPromiseIsChecked(t *testing.T) {
 	}
 }
 
+// greatestDraws are random numbers that are all as near to 1 as there are.
+type greatestDraws struct{}
+
+func (greatestDraws) Uint64() uint64 { return math.MaxUint64 }
+
 // TestDrawsArePossible: what is drawn has a probability, also where rounding leaves some of the mass.
 func TestDrawsArePossible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
@@ -342,6 +387,16 @@ func TestDrawsArePossible(t *testing.T) {
 		floats.Scale(0.8/sum, probs)
 		if i := Draw(rng, probs); probs[i] == 0 {
 			t.Fatalf("number %d of %v was drawn", i, probs)
+		}
+	}
+	m := randomModel(t, 1, 3, 2, 1, true)
+	for last := range 3 { // starts whose sum is less than what is drawn
+		spec := ModelSpec{Horizon: 2, Dim: 1, Kernels: []Kernel{*m.Kernel(0)}}
+		for s := range 3 {
+			spec.Start = append(spec.Start, StartState{(last + 1 + s) % 3, []float64{0, 0.25, 0.75 - 5e-10}[s]})
+		}
+		if s := try(NewModel(spec))(t).Start(rand.New(greatestDraws{})); s != last {
+			t.Errorf("state %d of %v was drawn: want %d", s, spec.Start, last)
 		}
 	}
 }

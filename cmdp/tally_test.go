@@ -24,7 +24,7 @@ func drawTally(t *testing.T, seed uint64) *countedCase {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(27, seed))
 	const dim = 2
-	m := withNever(t, rng, randomModel(t, seed, 1+rng.IntN(4), 1+rng.IntN(4), dim, rng.IntN(2) == 0))
+	m := elaborate(t, rng, randomModel(t, seed, 1+rng.IntN(4), 1+rng.IntN(4), dim, rng.IntN(2) == 0))
 	x := &countedCase{spec: TallySpec{Base: m}, kept: make(map[[3]int]bool)}
 	for h := range m.Kernels() {
 		amounts := make([]int32, m.Rows(h).transitions())
@@ -47,29 +47,6 @@ func drawTally(t *testing.T, seed uint64) *countedCase {
 		x.spec.AtLeast = &bound
 	}
 	return x
-}
-
-// withNever returns the model with successors of probability 0 in some rows.
-func withNever(t *testing.T, rng *rand.Rand, m *Model) *Model {
-	t.Helper()
-	spec := ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
-	for h := range m.Kernels() {
-		rows, k := m.Rows(h), NewKernel()
-		for s := range m.States() {
-			first, end := rows.Choices(s)
-			for c := first; c < end; c++ {
-				next, prob := rows.Row(c)
-				if rng.IntN(3) == 0 {
-					next = append([]int32{int32(rng.IntN(m.States()))}, next...)
-					prob = append([]float64{0}, prob...)
-				}
-				k.Append(next, prob, rows.Returns(c))
-			}
-			k.EndState()
-		}
-		spec.Kernels = append(spec.Kernels, k)
-	}
-	return try(NewModel(spec))(t)
 }
 
 // keeps reports whether a choice, or for −1 some choice, keeps the bound of the count at the end whatever chance does.
@@ -206,6 +183,36 @@ func (x *countedCase) explore(t *testing.T, rng *rand.Rand, h, s int, count int3
 	}
 }
 
+// checkTables compares the rows that are made one by one with those of a whole step, and with the returns that learners
+// are told.
+func (x *countedCase) checkTables(t *testing.T) {
+	t.Helper()
+	known := x.model.KnownReturns()
+	for h := range x.model.Horizon() {
+		rows, k := x.model.Rows(h), x.model.Kernel(h)
+		for pair := range x.model.States() {
+			first, end := rows.Choices(pair)
+			if n := int(k.First[pair+1] - k.First[pair]); n != end-first {
+				t.Fatalf("step %d, pair %d: %d choices, %d in the table", h+1, pair, end-first, n)
+			}
+			for c := first; c < end; c++ {
+				next, prob := rows.Row(c)
+				i := int(k.First[pair]) + c - first
+				to, shares := k.Row(i)
+				if !slices.Equal(next, to) || !slices.Equal(prob, shares) ||
+					!slices.Equal(rows.Returns(c), k.ReturnsOf(i, x.model.Dim())) {
+					t.Fatalf("step %d, pair %d, choice %d: %v with %v, and %v with %v in the table", h+1, pair, c-first, next,
+						prob, to, shares)
+				}
+				if len(next) > 0 && !floats.EqualApprox(known.At(h, c), rows.Returns(c), 1e-12) {
+					t.Fatalf("step %d, pair %d, choice %d: returns %v are known as %v", h+1, pair, c-first, rows.Returns(c),
+						known.At(h, c))
+				}
+			}
+		}
+	}
+}
+
 // TestTally compares tallies with counting: episodes pay what the count at their end says, choices are offered where
 // they can keep the bound, and there is none where no policy can.
 func TestTally(t *testing.T) {
@@ -229,6 +236,7 @@ func TestTally(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		x.checkTables(t)
 		rng := rand.New(rand.NewPCG(28, seed))
 		for i, st := range m.StartStates() {
 			if got := x.model.StartStates()[i]; got != (StartState{x.tally.At(0, st.State, 0), st.Probability}) {
