@@ -243,7 +243,9 @@ func (c *consistency) planned(p answer, goal string) {
 	}
 	c.want(p.text("status") != "optimal" || !p.has("tolerance") || p.num("violation") <= p.num("tolerance"),
 		"an optimum beyond its limits", p.num("violation"), p.num("tolerance"))
-	c.want(!p.has("rho") || p.text("status") == "optimal", "rho of what is no optimum", p.num("rho"))
+	c.want(p.has("rho") == (p.text("status") == "optimal" && p.has("objective") && p.has("tolerance") &&
+		!p.has("deterministic")),
+		"rho is told of an optimum within limits, and of nothing else", p.num("rho"))
 	c.want(!(c.beyond(p.num("objective"), p.num("deterministic.relaxed")) > 1e-6*(1+math.Abs(p.num("objective")))),
 		"a policy that never draws is better than all that may", p.num("objective"), p.num("deterministic.relaxed"))
 	for i, l := range p.list("constraints") {
@@ -631,13 +633,16 @@ func TestDrawnOfSets(t *testing.T) {
 		for i := range p.limits {
 			p.limits[i].bound += rng.Float64()
 		}
-		args := []string{"plan", p.write(t, 1), "--interval", fmt.Sprint(0.05 + 0.2*rng.Float64())}
+		args := []string{"plan", p.write(t, 1), "--interval", fmt.Sprint(0.05 + 0.2*rng.Float64()), "--policy", "drawn.csv"}
 		var out, errs strings.Builder
 		r := resultOf(t, &ask{args: args, fails: run(t.Context(), args, &out, &errs) != exitDone})
 		if r == nil {
 			continue
 		}
 		checkConsistent(t, r)
+		if answer(r.has).text("status") != "undecided" && answer(r.has).text("status") != "infeasible" {
+			checkDraws(t, "drawn.csv", answer(r.has))
+		}
 		for _, d := range answer(r.has).list("drawn") {
 			breaking += indicator(len(d.texts("breaks")) > 0)
 			for _, l := range answer(r.has).list("constraints") {

@@ -160,6 +160,39 @@ func TestDrawsOfComponents(t *testing.T) {
 	}
 }
 
+// TestFilesOfVertices: the files of a curve are numbered by its vertices, however many points it has.
+func TestFilesOfVertices(t *testing.T) {
+	p, err := load("inventory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, err := parseOver(p, "-shortage,-cost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.Front(t.Context(), []query.Objective{over[0].wanted(), over[1].wanted()},
+		exact.FrontOptions{Error: 1e-3, Points: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 9, 10} {
+		rep := newFrontReport(p, over, f, 0)
+		if len(rep.Points) <= 10 {
+			t.Fatalf("%d points: want more", len(rep.Points))
+		}
+		rep.Vertices = rep.Vertices[:n]
+		c := &frontCommand{policies: filepath.Join(t.TempDir(), "curve")}
+		if err := c.writeFiles(t.Context(), p, rep, nil); err != nil {
+			t.Fatal(err)
+		}
+		var list []answer
+		for _, v := range rep.Vertices {
+			list = append(list, answer{"policy": v.File})
+		}
+		checkNumbered(t, c.policies, "vertex", list)
+	}
+}
+
 // load reads a problem as commands do.
 func load(name string) (*loaded, error) {
 	return streams{problem: new(problem.ReadOptions)}.open(context.Background(), name)

@@ -107,13 +107,23 @@ func resultOf(t *testing.T, of *ask) *result {
 			t.Errorf("%v: want %q in %s", of.args, says, errs.String())
 		}
 	}
-	r := &result{args: of.args, data: out.Bytes()}
-	if json.Unmarshal(r.data, &r.has) != nil || r.has["shown"] == nil {
+	r := readResult(t, of.args, out.Bytes())
+	if r == nil {
 		return nil
 	}
 	if infeasible := r.has["status"] == "infeasible" || r.has["feasible"] == false; infeasible !=
 		(status == exitInfeasible) && r.has["plans"] == nil && r.has["credible"] == nil {
 		t.Errorf("%v: exit status %d where infeasible is %v: %s", of.args, status, infeasible, errs.String())
+	}
+	return r
+}
+
+// readResult reads what a command wrote; it returns nil if that is no result.
+func readResult(t *testing.T, args []string, data []byte) *result {
+	t.Helper()
+	r := &result{args: args, data: data}
+	if json.Unmarshal(r.data, &r.has) != nil || r.has["shown"] == nil {
+		return nil
 	}
 	var saved struct{ Shown []report.Shown }
 	if err := json.Unmarshal(r.data, &saved); err != nil {

@@ -121,8 +121,10 @@ func (v *view) conflict() {
 			needed, give = "no value is enough", ""
 		case !c.has("needed"):
 			needed = "missed by " + give
-		case six(c.num("needed")) == six(c.num("limit")):
-			needed = "?"
+		default:
+			for n := 7; n <= 17 && strings.HasSuffix(needed, " "+digits(c.num("limit"), n-1)); n++ {
+				needed = cmp.Or(side, "≤ ") + digits(c.num("needed"), n)
+			}
 		}
 		v.row(c.text("constraint"), needed, give)
 	}

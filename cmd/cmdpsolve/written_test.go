@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
@@ -84,7 +85,9 @@ func TestFilesKeepTheirPromise(t *testing.T) {
 			}
 			os.Remove(in("plan.json"))
 		}
-		for _, v := range get("front", file, "--over", over, "--policies", in("front")).list("vertices") {
+		front := get("front", file, "--over", over, "--policies", in("front"))
+		checkNumbered(t, in("front"), "vertex", front.list("vertices"))
+		for _, v := range front.list("vertices") {
 			sameWorth(t, "front", file, v.text("policy"), v.obj("returns"))
 		}
 		sweep := get("plan", file, "--at-least", "cost=none", "--sweep", swept, "--policies", in("sweep"))
@@ -116,6 +119,49 @@ func readText(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// checkNumbered: the policies of a list have the files of a folder, whose numbers have the digits of the last of them.
+func checkNumbered(t *testing.T, folder, kind string, list []answer) {
+	t.Helper()
+	files, err := os.ReadDir(folder) // which is not made for no policies
+	if len(files) != len(list) {
+		t.Errorf("%s has %d files: want %d (%v)", folder, len(files), len(list), err)
+		return
+	}
+	for i, one := range list {
+		number := fmt.Sprint(i + 1)
+		number = strings.Repeat("0", len(fmt.Sprint(len(list)))-len(number)) + number
+		want := kind + "-" + number + ".csv"
+		if files[i].Name() != want || one.text("policy") != filepath.Join(folder, want) {
+			t.Errorf("file %d of %d is %s, and said to be %s: want %s", i+1, len(list), files[i].Name(),
+				one.text("policy"), want)
+		}
+	}
+}
+
+// checkDraws: a policy draws in as many places as its file has with several actions, in all components.
+func checkDraws(t *testing.T, file string, of answer) {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(readText(t, file))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	actions, drawn := make(map[string]int), 0
+	for _, row := range rows[1:] {
+		place := ""
+		for i, cell := range row {
+			if head := rows[0][i]; head != "action" && head != "probability" {
+				place += head + " " + cell + ", "
+			}
+		}
+		if actions[place]++; actions[place] == 2 {
+			drawn++
+		}
+	}
+	if float64(drawn) != of.num("randomized") {
+		t.Errorf("%s draws in %d places: %g are told\n%s", file, drawn, of.num("randomized"), readText(t, file))
+	}
 }
 
 // checkWorst: in the worst model of a set a plan has the returns that are told, and they are those that are worst.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -189,6 +190,41 @@ func TestTablesOfCSV(t *testing.T) {
 `
 	if got := written(t, r, JSONL); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestDrawnTables: tables of CSV follow each other under their titles, which are not said twice, and JSONL has every row
+// under its own.
+func TestDrawnTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(68, 1))
+	for range 300 {
+		r, csv, jsonl, last := &Report{Data: struct{}{}}, "", "", ""
+		for range 1 + rng.IntN(4) {
+			titles := [][]string{{"x"}, {"y"}, {"x", "y"}, {"y", "x"}, {"x", "z", "y"}}[rng.IntN(5)]
+			table := NewTable(titles...)
+			if head := strings.Join(titles, ",") + "\n"; head != last {
+				csv, last = csv+head, head
+			}
+			for range rng.IntN(3) {
+				var row []any
+				var cells, members []string
+				for _, title := range titles {
+					n := rng.IntN(1000)
+					row = append(row, []any{n, float64(n), Number(n), Rough(n)}[rng.IntN(4)])
+					cells = append(cells, strconv.Itoa(n))
+					members = append(members, `"`+title+`":`+strconv.Itoa(n))
+				}
+				table.Add(row...)
+				csv += strings.Join(cells, ",") + "\n"
+				jsonl += "{" + strings.Join(members, ",") + "}\n"
+			}
+			r.Sections = append(r.Sections, Only(table, CSV))
+		}
+		for f, want := range map[Format]string{CSV: csv, JSONL: strings.TrimSuffix(jsonl, "\n") + "\n"} {
+			if got := written(t, r, f); got != want {
+				t.Fatalf("%s: %q, want %q", f, got, want)
+			}
+		}
 	}
 }
 
