@@ -226,3 +226,33 @@ func TestPhases(t *testing.T) {
 		t.Errorf("phases %v of %v", r.Phases, took)
 	}
 }
+
+// TestPhasesAddUp: the time of a phase is that of all its parts, and phases stand in the order in which they began.
+func TestPhasesAddUp(t *testing.T) {
+	w, want := new(stopwatch), make(map[string]time.Duration)
+	var order []string
+	rng := rand.New(rand.NewPCG(7, 27))
+	last := ""
+	for range 40 {
+		phase := []string{"analysis", "solution", "recovery", "certification"}[rng.IntN(4)]
+		if before := w.enter(phase); before != last {
+			t.Fatalf("%q was left: want %q", before, last)
+		}
+		if _, ok := want[phase]; !ok {
+			order = append(order, phase)
+		}
+		hours := time.Duration(1+rng.IntN(9)) * time.Hour
+		w.since = w.since.Add(-hours)
+		want[phase] += hours
+		last = phase
+	}
+	w.enter("")
+	for i, p := range w.phases {
+		if i >= len(order) || p.Name != order[i] || p.Time.Round(time.Hour) != want[p.Name] {
+			t.Errorf("phase %d is %v: want %v in the order %q", i, p, want, order)
+		}
+	}
+	if len(w.phases) != len(order) {
+		t.Errorf("%d phases: want %d", len(w.phases), len(order))
+	}
+}

@@ -49,6 +49,10 @@ func TestDeterministicAgainstAll(t *testing.T) {
 		if trial >= 120 {
 			shape.successors, shape.horizon, shape.states = 1, 3, 2
 		}
+		shape.unit = 1
+		if trial%10 < 5 && trial < 160 {
+			shape.unit = 1e-10
+		}
 		m := randomModel(t, rng, shape)
 		x := box(t, m)
 		task, rows := randomTask(t, rng, m, x, []float64{rng.NormFloat64(), rng.NormFloat64()})
@@ -73,28 +77,31 @@ func TestDeterministicAgainstAll(t *testing.T) {
 				t.Errorf("trial %d: %v, but no policy keeps the target", trial, r.Status)
 			}
 			continue
-		case r.Status != exact.Optimal || math.Abs(r.Objective-best) > 1e-8*max(1, math.Abs(best)) ||
-			r.Bound > best+1e-9:
+		case r.Status != exact.Optimal || math.Abs(r.Objective-best) > 1e-8*max(shape.unit, math.Abs(best)) ||
+			r.Bound > best+1e-9*shape.unit:
 			t.Errorf("trial %d: %v %g ≥ %g, want %g", trial, r.Status, r.Objective, r.Bound, best)
 			continue
 		}
 		v := make([]float64, m.Dim())
 		cmdp.NewEvaluator(m).Returns(v, r.Policy)
-		if math.Abs(task.Cost.Value(v)-best) > 1e-8 {
+		if math.Abs(task.Cost.Value(v)-best) > 1e-8*shape.unit {
 			t.Errorf("trial %d: the policy has %g, %g is promised", trial, task.Cost.Value(v), best)
 		}
 		few := exact.DeterministicOptions{Nodes: 1 + rng.IntN(r.Nodes)}
+		few.Iterations = rng.IntN(3) // 0 for enough
 		cut, err := exact.SolveDeterministic(context.Background(), m, task, few)
 		if err != nil {
 			t.Fatal(err)
 		}
-		right := cut.Objective >= best-1e-9 && cut.Objective <= best+1e-8*max(1, math.Abs(best))
-		if cut.Bound > best+1e-9 || cut.Status == exact.Infeasible || cut.Status == exact.Optimal && !right ||
+		right := cut.Objective >= best-1e-9*shape.unit &&
+			cut.Objective <= best+1e-8*max(shape.unit, math.Abs(best))
+		if cut.Bound > best+1e-9*shape.unit || cut.Status == exact.Infeasible ||
+			cut.Status == exact.Optimal && !right ||
 			cut.Nodes > few.Nodes {
 			t.Errorf("trial %d: %d nodes: %v %g ≥ %g, want %g", trial, cut.Nodes, cut.Status, cut.Objective, cut.Bound,
 				best)
 		}
-		if r.Relaxed.Objective < best-1e-6 {
+		if r.Relaxed.Objective < best-1e-6*shape.unit {
 			drawn++
 		}
 	}
@@ -134,6 +141,11 @@ func TestDeterministicFrontAgainstAll(t *testing.T) {
 			t.Errorf("trial %d: %v with %d points, %v: want %v with %d", trial, status, len(points), err, wanted, len(want))
 			continue
 		}
+		cut, status, err := exact.DeterministicFront(t.Context(), m, task, over,
+			exact.DeterministicOptions{Nodes: 1 + rng.IntN(4)})
+		if err != nil || status != exact.Undecided && (status != wanted || !samePoints(cut, points, over)) {
+			t.Errorf("trial %d: %v with other points after few nodes, %v", trial, status, err)
+		}
 		most = max(most, len(want))
 		for i, p := range points {
 			v := make([]float64, m.Dim())
@@ -150,6 +162,14 @@ func TestDeterministicFrontAgainstAll(t *testing.T) {
 	if most < 5 || none < 2 {
 		t.Errorf("%d points at most, and %d tasks that no policy keeps: want more", most, none)
 	}
+}
+
+// samePoints reports whether two curves have the same objectives, up to what a curve tells apart.
+func samePoints(a, b []exact.DeterministicPoint, over [2][]float64) bool {
+	return slices.EqualFunc(a, b, func(p, q exact.DeterministicPoint) bool {
+		return math.Abs(p.Objectives[0]-q.Objectives[0]) <= 1e-5*math.Abs(over[0][0]) &&
+			math.Abs(p.Objectives[1]-q.Objectives[1]) <= 1e-5*math.Abs(over[1][1])
+	})
 }
 
 // undominatedReturns returns the objectives of the policies that keep a task and that none of these improves on, in

@@ -846,3 +846,42 @@ func TestNearestWithoutPolicy(t *testing.T) {
 		t.Errorf("%d infeasible problems: want more", infeasible)
 	}
 }
+
+// TestPlannerForgetsWhatMatters: a planner that has answered another task of the same model, with other limits and
+// another goal, answers as one that has not.
+func TestPlannerForgetsWhatMatters(t *testing.T) {
+	verdicts := make(map[exact.Verdict]int)
+	for trial := range 300 {
+		p := drawEndless(t, rand.New(rand.NewPCG(uint64(trial), 29)), trial%2 == 0)
+		planner := exact.PlannerOf(t, p.Model)
+		other := *p
+		other.Constraints, other.Target = nil, nil
+		other.Goal.Minimize, other.Goal.Maximize = p.Goal.Maximize, p.Goal.Minimize
+		free := *p
+		free.Constraints, free.Target = nil, nil
+		for k, q := range []*problem.Problem{p, &free, &other, p} {
+			task, err := query.TaskOf(t.Context(), q)
+			if err != nil {
+				continue
+			}
+			want, failed := exact.Solve(t.Context(), q.Model, task, exact.Options{Workers: 1})
+			got, err := planner.Solve(t.Context(), task, exact.Options{Workers: 1})
+			if fmt.Sprint(err) != fmt.Sprint(failed) {
+				t.Errorf("trial %d: task %d: error %v: want %v\n%s", trial, k, err, failed, describeEndless(q))
+			}
+			if err != nil || failed != nil {
+				continue
+			}
+			verdicts[got.Status]++
+			if got.Status != want.Status || got.Return != want.Return ||
+				got.Status == exact.Optimal && task.Cost != nil &&
+				math.Abs(got.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) {
+				t.Errorf("trial %d: task %d: %v %g: want %v %g\n%s", trial, k, got.Status, got.Objective, want.Status,
+					want.Objective, describeEndless(q))
+			}
+		}
+	}
+	if verdicts[exact.Optimal] < 100 || verdicts[exact.Infeasible] < 20 || verdicts[exact.Unbounded] < 20 {
+		t.Errorf("%v: want more of each", verdicts)
+	}
+}

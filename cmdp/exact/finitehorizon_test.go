@@ -60,6 +60,10 @@ func TestValueIterationAgreesWithRecheck(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				// Both count rewards and values of each step, the latter at most twice.
+				if p.margin < margin/2 {
+					t.Errorf("margin %g: want half of %g at least", p.margin, margin)
+				}
 				if math.Abs(p.value-value) > p.margin+margin {
 					t.Errorf("value %v, recomputed %v: want at most %g between them", p.value, value, p.margin+margin)
 				}

@@ -48,6 +48,14 @@ func cloneRows(x []cmdp.Constraint) (out []cmdp.Constraint) {
 	return out
 }
 
+// fewer returns how many trials of a long test short tests make.
+func fewer(trials int) int {
+	if testing.Short() {
+		return trials / 10
+	}
+	return trials
+}
+
 // numbers are what a number is forged to: a little less and more, and what is none.
 func numbers(x float64) []float64 {
 	step := 1e-5 * (1 + math.Abs(x))
@@ -66,9 +74,6 @@ func worse(x float64) (out []float64) {
 
 // TestForgedCertificates forges each field of certificates of all kinds of targets.
 func TestForgedCertificates(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and shorter tests run what is concurrent in it")
-	}
 	t.Run("as small", forgedCertificates)
 	t.Run("as large", func(t *testing.T) {
 		t.Cleanup(threshold.Lower())
@@ -79,7 +84,8 @@ func TestForgedCertificates(t *testing.T) {
 func forgedCertificates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 4))
 	ctx, count := context.Background(), 0
-	for trial := range 120 {
+	trials := fewer(120)
+	for trial := range trials {
 		sh := shapeOf{states: 1 + rng.IntN(4), actions: 3, horizon: 1 + rng.IntN(4), dim: 1 + rng.IntN(3),
 			successors: 3}
 		if trial%4 == 0 {
@@ -112,7 +118,7 @@ func forgedCertificates(t *testing.T) {
 		forgeDirection(good, try)
 		forgeRows(good, try)
 	}
-	if count < 60 {
+	if count < trials/2 {
 		t.Errorf("only %d certificates", count)
 	}
 }
@@ -335,10 +341,7 @@ func boundedProblems(t *testing.T, trials int, affine bool,
 
 // TestForgedBounds forges each field of proofs of lower bounds.
 func TestForgedBounds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and shorter tests run what is concurrent in it")
-	}
-	boundedProblems(t, 150, false, func(trial int, m *cmdp.Model, task cmdp.Task, good *exact.Proof) {
+	boundedProblems(t, fewer(150), false, func(trial int, m *cmdp.Model, task cmdp.Task, good *exact.Proof) {
 		if bound, err := exact.VerifyBound(context.Background(), m, task, cloneProof(good)); err != nil ||
 			math.Abs(bound-good.Bound) > 1e-12*(1+math.Abs(good.Bound)) {
 			t.Errorf("trial %d: bound %.17g, verified %.17g, %v", trial, good.Bound, bound, err)
@@ -465,10 +468,7 @@ func forgePrices(good *exact.Proof, try func(string, func(*exact.Proof))) {
 // TestForgedRationalBounds forges what VerifyBoundRational reads: the rows with their
 // prices, and the bound.
 func TestForgedRationalBounds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and shorter tests run what is concurrent in it")
-	}
-	boundedProblems(t, 100, true, func(trial int, m *cmdp.Model, task cmdp.Task, good *exact.Proof) {
+	boundedProblems(t, fewer(100), true, func(trial int, m *cmdp.Model, task cmdp.Task, good *exact.Proof) {
 		if _, err := exact.VerifyBoundRational(context.Background(), m, task, cloneProof(good)); err != nil {
 			t.Errorf("trial %d: %v", trial, err)
 		}

@@ -30,6 +30,9 @@ func TestFrontErrorIsEuclidean(t *testing.T) {
 			// Objectives of very different ranges.
 			opts.Over = append(opts.Over, scaledAxis(p, k, (1-2*float64(rng.IntN(2)))*math.Pow(10, float64(k))))
 		}
+		if trial%3 == 2 { // the last objective has an error of its own
+			opts.Absolute = scaledAxis(p, p-1, (0.1+0.01*float64(trial))*math.Pow(10, float64(p-1)))
+		}
 		f, err := exact.Front(context.Background(), m, cmdp.Task{}, opts)
 		if err != nil {
 			t.Fatal(err)
@@ -47,6 +50,11 @@ func TestFrontErrorIsEuclidean(t *testing.T) {
 		}
 		if slices.Min(ranges) < 1e-6 {
 			continue // hardly a curve
+		}
+		for k, x := range opts.Absolute {
+			if x > 0 {
+				ranges[k] = x / opts.Error
+			}
 		}
 		far, relative := 0.0, 0.0
 		for _, y := range f.Corners {

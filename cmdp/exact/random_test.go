@@ -17,6 +17,7 @@ type shapeOf struct {
 	rests                                     bool // some states have no choice
 	integer                                   bool // small integer returns and few successors: many ties
 	discount                                  float64
+	unit                                      float64 // of returns, 0 for 1
 }
 
 // randomModel draws a model.
@@ -74,6 +75,9 @@ func addRow(t testing.TB, rng *rand.Rand, b *cmdp.Builder, sh shapeOf, h, s, a i
 		row.Returns[i] = rng.Float64()
 		if sh.integer {
 			row.Returns[i] = float64(rng.IntN(3) - 1)
+		}
+		if sh.unit > 0 {
+			row.Returns[i] *= sh.unit
 		}
 	}
 	if err := b.Add(row); err != nil {
