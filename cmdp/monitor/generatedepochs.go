@@ -100,16 +100,23 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 	w.classes()
 	p := &ProductModel{exploration: w.exploration}
 	p.epochs = &w.out
-	losing, err := p.enforceEpochs(spec.Enforced)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	p.Model, err = w.out.Model()
 	if err != nil {
 		return nil, nil // more pairs than can be numbered
 	}
-	for i := range spec.Monitors {
+	for i := range spec.Monitors { // as the stored product, which remembers what comes up before choices are taken away
 		p.recalls = append(p.recalls, len(p.values(i)) > 1)
+	}
+	losing, err := p.enforceEpochs(spec.Enforced)
+	if err != nil {
+		return nil, err
+	}
+	if p.epochs.Restricted() {
+		p.Model, err = w.out.Model()
+		if err != nil {
+			return nil, err
+		}
 	}
 	if losing >= 0 {
 		s := p.Model.StartStates()[losing].State

@@ -131,6 +131,35 @@ func TestGeneratedEpochs(t *testing.T) {
 	}
 }
 
+// TestMemoryOfEpochs: a limit that is always kept may rule out that something is ever seen. It is remembered still, as
+// in the stored product, so that each reads the policies of the other.
+func TestMemoryOfEpochs(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 4)
+	for _, row := range []cmdp.Row{
+		{State: 0, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 3, Probability: 0.5}}},
+		{State: 1, Returns: []float64{0}, Next: []cmdp.Transition{{Next: 3, Probability: 1}}},
+		{State: 1, Action: 1, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
+		{State: 2, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 2, Probability: 0.5}, {Next: 3, Probability: 0.5}}},
+		{State: 0, Action: 1, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+	} {
+		row.Step = cmdp.EveryStep
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := &monitor.Reach{Title: "there", Target: []bool{false, false, true, false}, Within: -1}
+	kept := budget(t, monitor.BudgetSpec{Title: "kept", Model: m, Limits: []monitor.Threshold{{At: 3, Enforced: true}}})
+	spec := monitor.Spec{Model: m, Monitors: []monitor.Monitor{there, kept}, Enforced: []int{1}, Generate: 1}
+	if p := product(t, spec); p.Model.Epochs() == nil || !p.Restricted() || p.Losing != nil {
+		t.Fatalf("generated: %v, restricted: %v, losing: %v", p.Model.Epochs() != nil, p.Restricted(), p.Losing)
+	}
+	compareEpochs(t, rand.New(rand.NewPCG(26, 13)), 0, spec)
+}
+
 // compareEpochs compares a product with the stored one, and counts it if it was generated, if it is solved, and if
 // choices are left out then.
 func compareEpochs(t *testing.T, rng *rand.Rand, i int, spec monitor.Spec) (generated, solved, kept int) {
