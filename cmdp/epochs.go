@@ -125,7 +125,7 @@ func (e *Epochs) check() error {
 
 // Enforce takes away choices after which chance alone may lead to an epoch that is broken. It returns the number of the
 // first start from which no policy can be sure of that, −1 without one; if there is one, all choices are offered. It is
-// to be called before Model, whose errors it has.
+// to be called before Model, whose errors it has; a model that was made before is of no use then.
 func (e *Epochs) Enforce(broken []bool) (losing int, err error) {
 	if err := e.check(); err != nil {
 		return -1, err

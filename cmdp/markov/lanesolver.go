@@ -11,6 +11,7 @@ type laneSolver struct {
 	*SimultaneousTotals
 	rows   laneRows
 	system laneFeedback
+	tell   Progress
 	above  [NumLanes]bool // see SimultaneousTotals.Above, of the components that it has solved
 }
 
@@ -55,7 +56,7 @@ func (z *laneSolver) solve(ctx context.Context, first, end int32) bool {
 			return false
 		}
 		lo := q.Component[i]
-		z.Progress.At(findingValues, float64(lo)/float64(q.Rest), int(q.Rest))
+		z.tell.At(findingValues, float64(lo)/float64(q.Rest), int(q.Rest))
 		more := func() bool { return i < end && q.Component[i] < lo+most }
 		for more() {
 			ok, from := false, q.Component[i]

@@ -365,8 +365,9 @@ func (z *LeastTotal) solveLevels(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var failed atomic.Bool
+	tell := z.Progress.inTurn()
 	err := relay(z.workers, z.stages, func(first, end int32) {
-		z.Progress.At(findingValues, float64(first)/float64(z.Quotient.Rest), int(z.Quotient.Rest))
+		tell.At(findingValues, float64(first)/float64(z.Quotient.Rest), int(z.Quotient.Rest))
 		for i := first; i < end && !failed.Load(); i++ {
 			s := i
 			if z.order != nil {

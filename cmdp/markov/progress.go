@@ -1,5 +1,7 @@
 package markov
 
+import "sync"
+
 // A Progress is told what is being done and which part of it is done, NaN if that is not known. Small models
 // are not worth telling of. nil tells nobody.
 type Progress func(what string, part float64)
@@ -11,6 +13,19 @@ const reportEvery = 1 << 14
 func (t Progress) At(what string, part float64, states int) {
 	if t != nil && states >= reportEvery {
 		t(what, min(part, 1))
+	}
+}
+
+// inTurn returns a Progress that several goroutines may tell at the same time. It tells t one after the other.
+func (t Progress) inTurn() Progress {
+	if t == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(what string, part float64) {
+		mu.Lock()
+		defer mu.Unlock()
+		t(what, part)
 	}
 }
 

@@ -156,11 +156,13 @@ func (q *Quotient) heads() (head []uint8, ok bool) {
 // Solve finds values, policies and returns for the directions. It reports false where it gives up.
 func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 	var gaveUp atomic.Bool
+	tell := z.Progress.inTurn()
 	r := relay(z.workers, z.stages, func(first, end int32) {
 		if gaveUp.Load() {
 			return
 		}
 		w := <-z.solvers
+		w.tell = tell
 		if !w.solve(ctx, first, end) {
 			gaveUp.Store(true)
 		}
