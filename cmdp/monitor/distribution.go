@@ -118,7 +118,7 @@ func Over(m *cmdp.Model, f cmdp.Policy) []bool {
 	in := slices.Repeat([]bool{true}, m.States())
 	for changed := true; changed; {
 		changed = false
-		for s := range in {
+		for s := range slices.Backward(in) { // most states lead to later ones
 			if in[s] && !idle(m, f, s, in) {
 				in[s], changed = false, true
 			}
@@ -189,9 +189,13 @@ func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) f
 			now[s] = math.Inf(-1)
 		}
 	}
+	most := mostLooking
+	if m.Epochs() != nil {
+		most = mostGenerated
+	}
 	for sweep, changed := 0, true; changed; sweep++ {
 		changed = false
-		for s := range now {
+		for s := range slices.Backward(now) { // most states lead to later ones
 			if over[s] {
 				continue
 			}
@@ -202,7 +206,7 @@ func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) f
 				}
 			}
 		}
-		if g.work > mostLooking {
+		if g.work > most {
 			return math.NaN()
 		}
 	}

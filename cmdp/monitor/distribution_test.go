@@ -68,6 +68,26 @@ func TestGreatest(t *testing.T) {
 	}
 }
 
+// TestGreatestOfLongWays: the way to the end may be as long as a product has pairs, of which each leads to the next one.
+func TestGreatestOfLongWays(t *testing.T) {
+	const states = 20_000
+	k := cmdp.NewKernel()
+	for s := range int32(states - 1) {
+		k.Append([]int32{s + 1, states - 1}, []float64{0.5, 0.5}, []float64{1})
+		k.EndState()
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Dim: 1, Discount: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, down := monitor.Greatest(m, always{}, 0, 1), -monitor.Greatest(m, always{}, 0, -1)
+	if up != states-1 || down != 1 {
+		t.Errorf("from %g to %g: want 1 to %d", down, up, states-1)
+	}
+}
+
 // TestEndlessDistributions: of a policy that leaves some actions out, where all episodes come to rest, after few
 // or many steps, distribution and extremes are those of all episodes, and an episode is over where nothing that may
 // follow returns anything, be it what is nothing in the mean.
