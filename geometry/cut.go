@@ -18,7 +18,8 @@ type cut struct {
 	set   Compact
 	box   *BoundedBox
 	given Rows
-	// given and the sides of the box, those left out that the set satisfies by itself: inequalities of unit length
+	// given and the sides of the box, those left out that the set satisfies by itself: inequalities of length 1/scale,
+	// so that slacks are about as large as the weights of a mixture, whatever the units of the set
 	rows  Rows
 	scale float64
 	slack float64   // by which a mixture may miss a row
@@ -56,7 +57,7 @@ func newCut(set Compact, rows Rows, box *BoundedBox) (Compact, error) {
 	c := &cut{set: set, box: box, given: rows}
 	lower, upper := boundsOf(set)
 	c.scale = 1e-3 + floats.Norm(lower, 2) + floats.Norm(upper, 2)
-	c.slack = 1e-12 * c.scale
+	c.slack = 1e-12
 	sides, _ := box.Rows()
 	point := make([]float64, set.Dim())
 	for _, r := range []Rows{rows, sides} {
@@ -65,7 +66,7 @@ func newCut(set Compact, rows Rows, box *BoundedBox) (Compact, error) {
 				if sign < 0 && k >= r.Equalities {
 					break
 				}
-				length, unit := sign*floats.Norm(a, 2), make([]float64, len(a))
+				length, unit := sign*floats.Norm(a, 2)*c.scale, make([]float64, len(a))
 				floats.AddScaled(unit, 1/length, a)
 				set.MaximizeLinear(point, unit)
 				if floats.Dot(unit, point) > r.B[k]/length {
@@ -102,12 +103,13 @@ func (c *cut) begin() error {
 		if ok && gain > c.slack {
 			continue
 		}
-		if ok && excess < 1e-9*c.scale { // they touch
+		if ok && excess < 1e-9 { // they touch
 			c.slack = 2 * excess
 			c.seeds = append(c.seeds, w.points...)
 			return nil
 		}
-		beyond := floats.Dot(w.program.Prices()[1:], c.rows.B)
+		floats.Scale(c.scale, w.dir)
+		beyond := floats.Dot(w.program.Prices()[1:], c.rows.B) * c.scale
 		return fmt.Errorf("geometry: in the direction %.6g the set reaches to %g, and every point of the box and "+
 			"the rows lies beyond %g: %w", w.dir, floats.Dot(w.dir, w.next), beyond, ErrEmpty)
 	}

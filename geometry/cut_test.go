@@ -27,6 +27,38 @@ func byMaximizing(tb testing.TB, s geometry.Compact, err error) geometry.Compact
 	return s
 }
 
+// TestCutInOtherUnits: what rows leave of a hull is the same set in any units.
+func TestCutInOtherUnits(t *testing.T) {
+	restricted := func(unit float64) geometry.Compact {
+		scaled := func(x ...float64) []float64 { floats.Scale(unit, x); return x }
+		small, err := geometry.NewBall(scaled(-2, 0, -1, -2), 0)
+		large, err2 := geometry.NewBall(scaled(1, 2, 2, 1), unit)
+		hull, err3 := geometry.NewConvexHull(small, large)
+		plane, err4 := geometry.NewAffine([][]float64{{-1, 1, 0, 0}}, []float64{unit})
+		both, err5 := geometry.NewIntersection(plane, hull)
+		box, err6 := geometry.NewBox(scaled(-8, -4, -1, -8), scaled(5, 6, 5, 4))
+		s, err7 := geometry.Restrict(both, box)
+		if err := errors.Join(err, err2, err3, err4, err5, err6, err7); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	plain, want := restricted(1), make([]float64, 4)
+	for _, unit := range []float64{1e-6, 1e3, 1e6, 1e9} {
+		in, got, rng := restricted(unit), make([]float64, 4), rand.New(rand.NewPCG(1, 1))
+		for range 10 {
+			x := []float64{rng.NormFloat64() * 4, rng.NormFloat64() * 4, rng.NormFloat64() * 4, rng.NormFloat64() * 4}
+			plain.Project(want, x)
+			floats.Scale(unit, x)
+			in.Project(got, x)
+			floats.Scale(1/unit, got)
+			if d := floats.Distance(got, want, 2); d > 1e-4 {
+				t.Errorf("enlarged by %g: nearest to %.3g is %.3g, not %.3g", unit, x, got, want)
+			}
+		}
+	}
+}
+
 // skewEllipsoid returns an ellipsoid around (1, …, 1) that sticks out of [0, 2]^d.
 func skewEllipsoid(tb testing.TB, d int) (*geometry.Ellipsoid, *geometry.Box) {
 	tb.Helper()
