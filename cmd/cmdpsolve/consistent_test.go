@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -627,13 +628,13 @@ func TestLateConflict(t *testing.T) {
 // other.
 func TestDrawnOfSets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(66, 1))
-	breaking, inside := 0, 0
+	breaking, inside, file := 0, 0, filepath.Join(t.TempDir(), "drawn.csv")
 	for trial := range 60 {
 		p := drawProblem(rng, []string{"horizon: 2", "discount: 0.75"}[trial%2])
 		for i := range p.limits {
 			p.limits[i].bound += rng.Float64()
 		}
-		args := []string{"plan", p.write(t, 1), "--interval", fmt.Sprint(0.05 + 0.2*rng.Float64()), "--policy", "drawn.csv"}
+		args := []string{"plan", p.write(t, 1), "--interval", fmt.Sprint(0.05 + 0.2*rng.Float64()), "--policy", file}
 		var out, errs strings.Builder
 		r := resultOf(t, &ask{args: args, fails: run(t.Context(), args, &out, &errs) != exitDone})
 		if r == nil {
@@ -641,7 +642,7 @@ func TestDrawnOfSets(t *testing.T) {
 		}
 		checkConsistent(t, r)
 		if answer(r.has).text("status") != "undecided" && answer(r.has).text("status") != "infeasible" {
-			checkDraws(t, "drawn.csv", answer(r.has))
+			checkDraws(t, file, answer(r.has))
 		}
 		for _, d := range answer(r.has).list("drawn") {
 			breaking += indicator(len(d.texts("breaks")) > 0)

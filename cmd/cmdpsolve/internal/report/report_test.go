@@ -193,8 +193,8 @@ func TestTablesOfCSV(t *testing.T) {
 	}
 }
 
-// TestDrawnTables: tables of CSV follow each other under their titles, which are not said twice, and JSONL has every row
-// under its own.
+// TestDrawnTables: tables of CSV follow each other under their titles, which are not said twice, and JSONL has every
+// row under its own.
 func TestDrawnTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(68, 1))
 	for range 300 {
