@@ -223,7 +223,7 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 	wanted := math.Max(exact, p.Aim)
 	var low float64
 	if slow && known {
-		low, err = p.leastResidual(states, floats.Dot(dir, p.Best[i].Mean)-wanted), ctx.Err()
+		low, err = p.leastResidual(states, floats.Dot(dir, p.Best[i].Mean), wanted), ctx.Err()
 	} else {
 		low, err = p.relativeSweeps(ctx, states, choices, scale, slow)
 	}
@@ -293,7 +293,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		before = append(before[:0], choices...)
 		if err == nil {
 			if p.Aim > 0 {
-				if short := mean - p.leastResidual(states, mean-p.Aim); short <= p.Aim {
+				if short := mean - p.leastResidual(states, mean, p.Aim); short <= p.Aim {
 					rough = short > exactMean*p.sizes[i]
 					break
 				}
@@ -502,8 +502,8 @@ func (p *LeastMean) reached(from int32, choices []int32) []int32 {
 }
 
 // leastResidual returns the least of what a choice returns and adds to the bias, which no mean is below, or the first
-// one that is below enough.
-func (p *LeastMean) leastResidual(states []int32, enough float64) float64 {
+// one that a mean is above by more than aim.
+func (p *LeastMean) leastResidual(states []int32, mean, aim float64) float64 {
 	least := math.Inf(1)
 	for _, s := range states {
 		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
@@ -516,7 +516,7 @@ func (p *LeastMean) leastResidual(states []int32, enough float64) float64 {
 				least = min(least, x)
 			}
 		}
-		if least < enough {
+		if mean-least > aim {
 			break
 		}
 	}

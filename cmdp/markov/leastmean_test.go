@@ -65,6 +65,9 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 			t.Fatal(err)
 		}
 		aim := z.Aim
+		if z.Rough && aim == 0 {
+			t.Fatal("means are rough where none need be")
+		}
 		if !z.Rough {
 			aim = 0
 		}
@@ -131,6 +134,9 @@ func TestLeastMean(t *testing.T) {
 			states := 6
 			if trial%5 == 0 { // their proof and the chain of the class are enough
 				states = 24
+			}
+			if trial%50 == 0 { // of which many are too wide to be eliminated
+				states = 80
 			}
 			e, s := checkLeastMean(t, drawModel(rng, 1+rng.IntN(states)))
 			ends, slow = ends+e, slow+s

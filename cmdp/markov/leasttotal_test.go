@@ -274,7 +274,8 @@ func TestLoops(t *testing.T) {
 		for i, c := range q.Choice {
 			index[c] = int32(i)
 			if z.Reward[i] = math.Abs(z.Reward[i]); c != Stay && rng.IntN(2) == 0 {
-				z.Reward[i], z.Weight[i] = float64(rng.IntN(3)-1)*1e-14, 1 // which is what rounding leaves of 1
+				z.Weight[i] = float64(min(1, rng.IntN(4)))                 // of 0 there is no more to be returned
+				z.Reward[i] = float64(rng.IntN(3)-1) * 1e-14 * z.Weight[i] // which is what rounding leaves of 1
 			}
 		}
 		endless, err := z.Solve(t.Context())
@@ -299,6 +300,9 @@ func TestLoops(t *testing.T) {
 				}
 				found[c] = found[c] || len(l.Choices) == 1
 			}
+			if c := l.Choices[0]; len(l.Choices) == 1 && z.Weight[index[c]] == 0 {
+				t.Fatalf("choice %d is a loop: it returns nothing", c)
+			}
 			if math.Abs(floats.Sum(l.Share)-1) > 1e-9 || floats.Norm(flow, 1) > 1e-6 || gain < -1e-6 {
 				t.Fatalf("loop %+v returns %g, with the flow %v: want shares of one that does not pay", l, gain, flow)
 			}
@@ -314,7 +318,7 @@ func TestLoops(t *testing.T) {
 				for e, to := range next {
 					leaves = leaves || prob[e] > 0 && to != n
 				}
-				if leaves || z.Reward[i] > 1e-13 {
+				if leaves || z.Reward[i] > 1e-13 || z.Weight[i] == 0 {
 					continue
 				}
 				if alone++; !found[q.Choice[i]] {
@@ -412,6 +416,13 @@ func checkSolved(t *testing.T, z *LeastTotal, endless []int32) (finite bool) {
 		c := z.Quotient.Choice[i]
 		if !slices.ContainsFunc(z.Loops, func(l Loop) bool { return slices.Contains(l.Choices, c) }) {
 			t.Fatalf("choice %d cancels out in a loop, but not in %v", c, z.Loops)
+		}
+	}
+	for i, hi := range z.Quotient.Component[1:] { // policy iteration leaves choices that gain no more than that
+		lo := z.Quotient.Component[i]
+		least := z.backupTolerance(lo, hi)
+		if n := int(hi - lo); z.gamma < 1 && n > 1 && n <= threshold.Eliminated && z.Shortfall < least {
+			t.Fatalf("backups fall short by %g: want %g at least", z.Shortfall, least)
 		}
 	}
 	p, reward := policyOf(z, looked)

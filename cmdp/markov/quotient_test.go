@@ -295,7 +295,18 @@ func checkLift(t *testing.T, rng *rand.Rand, g *Graph, q *Quotient) {
 	for s := range taken {
 		taken[s] = -1
 	}
+	q.ZeroStates = nil // some of those that have no number, with any choice
+	for s, n := range q.Number {
+		if first, end := g.Kernel.First[s], g.Kernel.First[s+1]; n == q.Rest && first < end && rng.IntN(2) == 0 {
+			q.ZeroStates = append(q.ZeroStates, [2]int32{int32(s), first + rng.Int32N(end-first)})
+		}
+	}
 	q.Lift(pick, func(s, c int32) { taken[s] = c })
+	for _, of := range q.ZeroStates {
+		if taken[of[0]] != of[1] {
+			t.Fatalf("state %d takes choice %d: want %d", of[0], taken[of[0]], of[1])
+		}
+	}
 	r := g.reach(func(s, c int32) bool { return taken[s] == c })
 	for s := range int32(g.States()) {
 		n := q.Number[s]
