@@ -875,7 +875,7 @@ func TestPlannerForgetsWhatMatters(t *testing.T) {
 			verdicts[got.Status]++
 			if got.Status != want.Status || got.Return != want.Return ||
 				got.Status == exact.Optimal && task.Cost != nil &&
-				math.Abs(got.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) {
+					math.Abs(got.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) {
 				t.Errorf("trial %d: task %d: %v %g: want %v %g\n%s", trial, k, got.Status, got.Objective, want.Status,
 					want.Objective, describeEndless(q))
 			}
