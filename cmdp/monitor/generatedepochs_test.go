@@ -136,10 +136,12 @@ func TestGeneratedEpochs(t *testing.T) {
 func TestMemoryOfEpochs(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 4)
 	for _, row := range []cmdp.Row{
-		{State: 0, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 3, Probability: 0.5}}},
+		{State: 0, Returns: []float64{1},
+			Next: []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 3, Probability: 0.5}}},
 		{State: 1, Returns: []float64{0}, Next: []cmdp.Transition{{Next: 3, Probability: 1}}},
 		{State: 1, Action: 1, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
-		{State: 2, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 2, Probability: 0.5}, {Next: 3, Probability: 0.5}}},
+		{State: 2, Returns: []float64{1},
+			Next: []cmdp.Transition{{Next: 2, Probability: 0.5}, {Next: 3, Probability: 0.5}}},
 		{State: 0, Action: 1, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 	} {
 		row.Step = cmdp.EveryStep
