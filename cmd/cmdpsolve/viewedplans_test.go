@@ -1,13 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exact"
 )
 
 // horizon reports whether episodes have one.
@@ -472,3 +478,39 @@ func (v *view) policyShown() {}
 // wayReturns are what each way to play a fleet returns, of more than three returns below each other.
 
 // worstLimits are, of each limit and way, the step at which it is broken most often, where there are several ways.
+
+// TestViewOfDrawnPlans: whatever the numbers of a plan are and however it ended, each stands in its place.
+func TestViewOfDrawnPlans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(68, 2))
+	of := func(list ...float64) float64 { return list[rng.IntN(len(list))] }
+	for _, name := range []string{"inventory", "cliff:rows=3,cols=4,H=8"} {
+		p, err := load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 200 {
+			returns := make([]float64, len(p.Returns))
+			for i := range returns {
+				returns[i] = of(-3, 0.25, 7)
+			}
+			r := &exact.Result{Status: []exact.Verdict{exact.Optimal, exact.Stopped, exact.Undecided}[rng.IntN(3)],
+				Returns: returns, Policy: new(exact.Policy), Objective: of(-1.5, 0.125), Tolerance: 1e-7,
+				Rho: of(0, 2.5), Randomized: rng.IntN(3), Iterations: 1 + rng.IntN(3)}
+			r.Violation, r.Gap = p.Task.Violation(returns), of(0, 1e-10, 1e-3, 0.5)
+			r.Bound = r.Objective - r.Gap
+			if r.Status == exact.Stopped && rng.IntN(3) == 0 {
+				r.Bound, r.Gap = math.Inf(-1), math.Inf(1)
+			}
+			var out bytes.Buffer
+			whole := newPlanReport(p, r, 0).report(p, r.Returns)
+			whole.Result = true
+			if err := whole.Write(&out, report.JSON); err != nil {
+				t.Fatal(err)
+			}
+			checkView(t, readResult(t, []string{"plan", name}, out.Bytes()))
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
