@@ -460,7 +460,7 @@ func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, 
 	visits := make([]float64, len(states))
 	next, prob := p.successors(choices[p.position[zero]])
 	for j, n := range next {
-		if n != zero {
+		if prob[j] > 0 && n != zero {
 			visits[p.position[n]] += prob[j]
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // checkLeastMean compares with the recurrent classes of all deterministic policies, where these are few, and wants
@@ -122,6 +124,23 @@ func checkClass(t *testing.T, k *cmdp.Kernel, class *Class) {
 	}
 }
 
+// drawTangle draws a model each choice of which may lead to four states anywhere: classes are large, and fill up.
+func drawTangle(rng *rand.Rand, states int) *cmdp.Kernel {
+	k := cmdp.NewKernel()
+	for range states {
+		for range 2 {
+			next, prob := make([]int32, 4), make([]float64, 4)
+			for j := range next {
+				next[j], prob[j] = rng.Int32N(int32(states)), 0.1+rng.Float64()
+			}
+			floats.Scale(1/floats.Sum(prob), prob)
+			k.Append(next, prob, []float64{float64(rng.IntN(9)-4) / 2})
+		}
+		k.EndState()
+	}
+	return k.Plain(1)
+}
+
 // TestLeastMean compares with all deterministic policies of small models.
 func TestLeastMean(t *testing.T) {
 	for _, large := range []bool{false, true} { // by the methods for large models too
@@ -135,10 +154,11 @@ func TestLeastMean(t *testing.T) {
 			if trial%5 == 0 { // their proof and the chain of the class are enough
 				states = 24
 			}
-			if trial%50 == 0 { // of which many are too wide to be eliminated
-				states = 80
+			k := drawModel(rng, 1+rng.IntN(states))
+			if trial%25 == 0 {
+				k = drawTangle(rng, 10+rng.IntN(30))
 			}
-			e, s := checkLeastMean(t, drawModel(rng, 1+rng.IntN(states)))
+			e, s := checkLeastMean(t, k)
 			ends, slow = ends+e, slow+s
 		}
 		if ends < 200 || slow < 50 {
