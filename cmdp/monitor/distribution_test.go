@@ -68,7 +68,7 @@ func TestGreatest(t *testing.T) {
 	}
 }
 
-// TestGreatestOfLongWays: the way to the end may be as long as a product has pairs, of which each leads to the next one.
+// TestGreatestOfLongWays: the way to the end may be as long as a product has pairs, each of which leads to the next.
 func TestGreatestOfLongWays(t *testing.T) {
 	const states = 20_000
 	k := cmdp.NewKernel()
