@@ -27,6 +27,9 @@ func newBallPart(ball *Ball, others []Set, box *BoundedBox) (Compact, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, iterated := set.(*common); iterated { // projections on the others alone take as long as on all of them
+		return newCommon(append([]Set{ball}, others...), box)
+	}
 	s := &ballPart{ball: ball, set: set, box: box, parts: append([]Set{ball}, others...)}
 	nearest := make([]float64, ball.Dim())
 	set.Project(nearest, ball.center)

@@ -23,7 +23,7 @@ type restricter interface {
 // is. Other polyhedral sets become a Polytope, answered by linear programs and an
 // active-set method; a Hull, and a set that is known by its linear maximiser, is cut by
 // column generation; what is in a ball asks the other sets for projections, with one multiplier for
-// the ball; all others go to oracle.IntersectionProjector for projection and from
+// the ball, where these are had without the next method; all others go to oracle.IntersectionProjector for projection and from
 // there to oracle.ProximalMaximizer for linear maximisation, or to column generation if one
 // set of them has no rows and knows its extreme points.
 //
