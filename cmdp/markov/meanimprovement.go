@@ -22,7 +22,7 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	for _, s := range states {
 		p.stale[s] = true
 	}
-	sweeps, times := 4, 12
+	sweeps, times := 2, 12
 	if p.careful {
 		sweeps, times = 1, 1
 	}
