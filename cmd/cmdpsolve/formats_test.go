@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"cmdpsolve/cmdp/query"
@@ -108,12 +109,31 @@ func (p *drawnProblem) write(t *testing.T, unit float64) (file string) {
 // printed runs the command and returns what it prints in a format.
 func printed(t *testing.T, format string, args ...string) (text string, status int) {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs spoken
 	status = run(context.Background(), append(slices.Clone(args), "--format", format), &out, &errs)
 	if status != exitDone && status != exitInfeasible {
 		t.Fatalf("%v: exit status %d: %s", args, status, errs.String())
 	}
 	return out.String(), status
+}
+
+// spoken is what a command says, and what a simulator says that it has started meanwhile.
+type spoken struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *spoken) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 // A table is one that is shown, with its header first.
