@@ -22,9 +22,9 @@ type restricter interface {
 // products of these have closed forms. A Compact inside the box is returned as it
 // is. Other polyhedral sets become a Polytope, answered by linear programs and an
 // active-set method; a Hull, and a set that is known by its linear maximiser, is cut by
-// column generation; what is in a ball asks the other sets for projections, with one multiplier for the ball, where
-// these are had without the next method; all others go to oracle.IntersectionProjector for projection and from there to
-// oracle.ProximalMaximizer for linear maximisation, or to column generation if one set of them has no rows and knows
+// column generation. What is in a ball is found by projections on the other sets, with one multiplier for the ball,
+// if projections on these do not iterate themselves. All others go to oracle.IntersectionProjector for projection and
+// to oracle.ProximalMaximizer for linear maximisation, or to column generation if one set of them has no rows and knows
 // its extreme points.
 //
 // It is an error if the dimensions differ, if the box is unbounded (wrapping

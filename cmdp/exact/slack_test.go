@@ -163,15 +163,7 @@ func TestBoundlessSlack(t *testing.T) {
 	} {
 		text := "format: cmdp/1\ndiscount: 1\nstates: 2\nstart: 0\nreturns: [gain, toll]\ntransitions: [" + c.rows +
 			"]\nconstraints: [" + c.limits + "]\n"
-		p, err := problem.Parse("test.yaml", []byte(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		task, err := query.TaskOf(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := exact.PlannerOf(t, p.Model).Slack(context.Background(), task, exact.Options{})
+		r, err := slackOf(t, text)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -230,15 +222,7 @@ func TestSlackBesideGrowth(t *testing.T) {
 		for i, criterion := range []string{"average", "total"} {
 			text := fmt.Sprintf("format: cmdp/1\ncriterion: average\nstates: 3\nstart: 0\nreturns: {pay: {}, fuel: "+
 				"{criterion: %s}}\nconstraints: [{return: pay, at_most: %d}]\ntransitions: [%s]\n", criterion, limit, rows)
-			p, err := problem.Parse("test.yaml", []byte(text), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			task, err := query.TaskOf(t.Context(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := exact.PlannerOf(t, p.Model).Slack(t.Context(), task, exact.Options{})
+			r, err := slackOf(t, text)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
@@ -248,4 +232,18 @@ func TestSlackBesideGrowth(t *testing.T) {
 			t.Errorf("the slack of pay ≤ %d is %g beside a mean, and %g beside a total: %s", limit, slack[0], slack[1], rows)
 		}
 	}
+}
+
+// slackOf returns the slack of the limits of a problem file.
+func slackOf(t *testing.T, text string) (*exact.SlackResult, error) {
+	t.Helper()
+	p, err := problem.Parse("test.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := query.TaskOf(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exact.PlannerOf(t, p.Model).Slack(t.Context(), task, exact.Options{})
 }

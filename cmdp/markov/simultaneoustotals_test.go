@@ -225,12 +225,7 @@ func TestSharedTotals(t *testing.T) {
 	for trial := range 60 {
 		d := 1 + rng.IntN(2)
 		g := &Graph{Kernel: drawLayers(rng, d, trial%2 == 0)}
-		parts, err := g.LayeredComponents(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := g.Number(parts, nil)
-		q.Fill(g, q.Origin, nil)
+		q := layered(t, g)
 		threshold.Block = 1000
 		z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(d)
 		threshold.Block, threshold.Level = 1+rng.IntN(8), 6
@@ -316,12 +311,7 @@ func TestLargestSystem(t *testing.T) {
 	defer func(columns int) { threshold.Columns = columns }(threshold.Columns)
 	k := drawProtocol(rand.New(rand.NewPCG(26, 8)), 2)
 	g := &Graph{Kernel: k}
-	parts, err := g.LayeredComponents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := g.Number(parts, nil)
-	q.Fill(g, q.Origin, nil)
+	q := layered(t, g)
 	z := NewLeastTotal(q, 1, 1, new(Chain))
 	used := 0
 	for i, hi := range q.Component[1:] { // one state is on all cycles
@@ -494,12 +484,7 @@ func (e *ending) Err() error {
 func TestSimultaneousTotalsEnd(t *testing.T) {
 	k := drawProtocol(rand.New(rand.NewPCG(26, 7)), 2)
 	g := &Graph{Kernel: k}
-	parts, err := g.LayeredComponents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := g.Number(parts, nil)
-	q.Fill(g, q.Origin, nil)
+	q := layered(t, g)
 	z := NewLeastTotal(q, 1, 1, new(Chain)).Simultaneous(2)
 	for i := range z.Directions {
 		z.Directions[i] = Lanes{1, 2, 3, 4}
@@ -508,4 +493,16 @@ func TestSimultaneousTotalsEnd(t *testing.T) {
 	if ok || !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that ends before the first evaluation: solved %t, error %v", ok, err)
 	}
+}
+
+// layered numbers the states of a model by the layers of its components.
+func layered(t *testing.T, g *Graph) *Quotient {
+	t.Helper()
+	parts, err := g.LayeredComponents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := g.Number(parts, nil)
+	q.Fill(g, q.Origin, nil)
+	return q
 }
