@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/log"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -135,11 +137,19 @@ func (b *tab) complaints() string {
 	return strings.Join(b.bad, "; ")
 }
 
-// wait waits until an expression is true.
+// wait waits until an expression is true. A page that is being loaded anew takes along what waited in it, so that it is
+// asked again.
 func (b *tab) wait(expression string) {
 	b.Helper()
-	if err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(5*time.Minute))); err !=
-		nil {
+	for {
+		err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(5*time.Minute)))
+		var refused *cdproto.Error
+		switch {
+		case err == nil:
+			return
+		case errors.As(err, &refused) && strings.Contains(refused.Message, "context"):
+			continue
+		}
 		b.Fatalf("%s: %v; the page says %q, the browser: %s", expression, err, b.text("main"), b.complaints())
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,19 +23,26 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files of testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(collectingLess{m}, map[string]func(){"cmdpsolve": func() {
+	testscript.Main(tuned{m}, map[string]func(){"cmdpsolve": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 	}, "playmodel": playModel, "nastyworker": nastyWorker})
 }
 
-// collectingLess runs tests with less garbage collection than Go has: reports of all scripts and pages are read here
+// tuned runs tests with less garbage collection than Go has, and more of them at once. Reports of all scripts and pages are read here
 // one after the other, and half of the processor time went into collecting them. Commands of scripts are as they are.
-type collectingLess struct{ *testing.M }
+// Scripts, simulators, Python and the browser mostly wait for one another, so that there is room for twice as many tests as usual.
+type tuned struct{ *testing.M }
 
-func (m collectingLess) Run() int {
+func (m tuned) Run() int {
 	debug.SetGCPercent(300)
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		if err := parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
 	return m.M.Run()
 }
 
