@@ -27,9 +27,13 @@ func TestBatches(t *testing.T) {
 			samples := map[[3]int][]sample{} // of each step, state and action
 			rng, tr := rand.New(Stream(1, "batches")), NewTrajectory(m.Shape())
 			first := map[[3]int]int{} // samples of the log
+			met := map[[2]int]bool{}  // each step and state that planning has to know
 			observe := func() {
 				tr.Play(m, Uniform{m.Shape()}, rng, rng)
 				for h := range tr.Steps {
+					if met[[2]int{h, tr.States[h]}] = true; pooled {
+						met[[2]int{0, tr.States[h]}], met[[2]int{0, tr.States[h+1]}] = true, true
+					}
 					if tr.Actions[h] >= 0 {
 						at := [3]int{h, tr.States[h], tr.Actions[h]}
 						if pooled {
@@ -86,8 +90,15 @@ func TestBatches(t *testing.T) {
 					}
 				}
 				for h := range m.Horizon() {
-					if got, want := l.batches.shown.Seen(h), l.Counts().Seen(h); got != want {
-						t.Fatalf("pooled %v, step %d: planning sees %d states: want %d that were met", pooled, h+1, got, want)
+					want := 0
+					for s := range m.States() {
+						if met[[2]int{min(h, len(l.batches.shown.layers)-1), s}] {
+							want++
+						}
+					}
+					if got, all := l.batches.shown.Seen(h), l.Counts().Seen(h); got != want || all != want {
+						t.Fatalf("pooled %v, step %d: planning sees %d states, of %d: want %d that were met", pooled, h+1,
+							got, all, want)
 					}
 				}
 				plan := l.planner.NewPlan()

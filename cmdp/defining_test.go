@@ -304,7 +304,7 @@ func TestFindings(t *testing.T) {
 	run(t, m, l, 1, 7)
 	f := l.Findings() // of 0, −3, −6, −2, −5, −1, −4
 	if f.Bound != -3 || f.BestBound != 0 || f.Gap != 0.75 || f.GapEpisode != 3 ||
-		!slices.Equal(f.GapDirection, []float64{2}) || f.GapShare != 0.5 {
+		!slices.Equal(f.GapDirection, []float64{1}) || f.GapShare != 0.5 {
 		t.Errorf("%+v: want the bound -3, the best 0, the gap 0.75 of episode 3, a share of 1/2", f)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/internal/saved"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Learner plays an environment that it does not know, one episode after the
@@ -167,6 +169,7 @@ func (m *MOMA) Findings() Findings {
 		GapShare: float64(st.RecentGaps) / float64(st.Recent),
 		Rho:      1, PenaltyRule: PenaltyNone,
 	}
+	floats.Scale(1/floats.Norm(f.GapDirection, 2), f.GapDirection)
 	if st.Episodes == 0 {
 		f.Bound, f.GapShare = math.Inf(-1), 0
 	}

@@ -393,39 +393,69 @@ func TestOpponentsRefuseBadInput(t *testing.T) {
 	}
 }
 
-func TestOpponentsWithoutADirectionDoNotBegin(t *testing.T) {
-	m := smallGame(t)
-	o, err := NewBestResponseOpponent(m, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Begin(&View{Policy: Uniform{m.Shape()}}); err == nil {
-		t.Error("an opponent without a direction began")
-	}
-}
-
-// TestFirstEpisodesFollowTheLearner: before there is a mean return an opponent with a target plays along the learner's
-// direction.
-func TestFirstEpisodesFollowTheLearner(t *testing.T) {
+// TestOpponentsPushAlong: in episodes whose mean return lies in the target and outside, with learners that have a
+// direction, have none or are indifferent, the opponents play the best that there is along the direction of which
+// their pages tell, which is written down here once more. A Minimax of the test says what the best is.
+func TestOpponentsPushAlong(t *testing.T) {
 	rng := generator(8)
-	for seed := range uint64(10) {
-		m := randomGame(t, seed, 3, 3, 2, true)
-		view := &View{Policy: Uniform{m.Shape()}, Average: make([]float64, 2),
-			Direction: []float64{rng.NormFloat64(), rng.NormFloat64()}}
-		var returns [2][]float64
-		for i, target := range []geometry.Compact{nil, ballTarget(t, m.Shape(), []float64{1, 1}, 0.1)} {
-			o, err := NewAdversarialOpponent(m, target)
-			if err != nil {
-				t.Fatal(err)
+	for trial := range 40 {
+		m := randomGame(t, uint64(trial/4), 3, 3, 2, true)
+		ev, game := NewEvaluator(m), try(NewMinimax(m))(t)
+		low, up := []float64{rng.Float64(), rng.Float64()}, []float64{1 + rng.Float64(), 1 + rng.Float64()}
+		target := geometry.Compact(try(try(geometry.NewBox(low, up))(t).Bounded())(t))
+		if trial%2 == 1 {
+			target = nil
+		}
+		var o Opponent = try(NewAdversarialOpponent(m, target))(t)
+		if trial%4 > 1 {
+			o = try(NewBestResponseOpponent(m, target))(t)
+		}
+		dir := []float64{math.Sqrt(0.5), math.Sqrt(0.5)}
+		for episode := range 12 {
+			view := &View{Episode: episode, Policy: randomPolicy(t, m, rng), Average: make([]float64, 2)}
+			away := make([]float64, 2)
+			for i := range away {
+				view.Average[i] = float64(min(1, episode)) * (4*rng.Float64() - 1)
+				if episode%2 == 1 {
+					view.Average[i] = low[i] + rng.Float64()*(up[i]-low[i])
+				}
+				away[i] = view.Average[i] - min(max(view.Average[i], low[i]), up[i])
+			}
+			switch rng.IntN(4) {
+			case 0:
+			case 1:
+				view.Direction = make([]float64, 2)
+			default:
+				view.Direction = []float64{rng.NormFloat64(), rng.NormFloat64()}
+			}
+			far := floats.Norm(away, 2)
+			switch {
+			case target == nil && view.Direction == nil:
+				if o.Begin(view) == nil {
+					t.Fatal("an opponent without a direction began")
+				}
+				continue
+			case target != nil && episode > 0 && far > 0:
+				floats.ScaleTo(dir, 1/far, away)
+			case target == nil || view.Direction != nil && floats.Norm(view.Direction, 1) > 0:
+				copy(dir, view.Direction)
 			}
 			if err := o.Begin(view); err != nil {
 				t.Fatal(err)
 			}
-			returns[i] = make([]float64, 2)
-			NewEvaluator(m).ReturnsAgainst(returns[i], view.Policy, o)
-		}
-		if !slices.Equal(returns[0], returns[1]) {
-			t.Errorf("game %d: returns %v without a target, %v with one", seed, returns[0], returns[1])
+			var got, want float64
+			if _, ok := o.(*BestResponseOpponent); ok {
+				returns := make([]float64, 2)
+				ev.ReturnsAgainst(returns, view.Policy, o.(Policy))
+				got = floats.Dot(dir, returns)
+				want, _, _ = game.OpponentResponse(t.Context(), dir, view.Policy)
+			} else {
+				got, _, _ = game.AgentResponse(t.Context(), dir, o.(Policy))
+				want, _, _ = game.Solve(t.Context(), dir)
+			}
+			if math.Abs(got-want) > 1e-9 {
+				t.Fatalf("game %d, episode %d: %T has %g along %v: want %g", trial, episode, o, got, dir, want)
+			}
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package cmdp
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
@@ -13,18 +16,15 @@ func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 		task Task
 		s    Settings
 	}{
-		"planner":             {task, Settings{Planner: "x", Confidence: conf}},
-		"dual":                {task, Settings{Dual: "x", Confidence: conf}},
-		"double without cost": {Task{Target: task.Target}, Settings{Dual: "double", Confidence: conf}},
-		"free without target": {Task{Cost: task.Cost}, Settings{Dual: "free", Confidence: conf}},
-		"nothing wanted":      {Task{}, Settings{Confidence: conf}},
-		"no episodes":         {task, Settings{Confidence: Confidence{0, 0.05}}},
-		"failure":             {task, Settings{Confidence: Confidence{10, 1}}},
-		"negative bonus":      {task, Settings{Bonus: BonusScale{Mode: Theory, Factor: -1}, Confidence: conf}},
-		"pooled":              {task, Settings{Pooled: true, Confidence: conf}},
-		"published batches":   {task, Settings{Planner: "mvp", Bonus: BonusScale{Mode: Published, Factor: 1}, Confidence: conf}},
-		"rho":                 {task, Settings{Penalty: &Penalty{Rule: PenaltyGiven, Rho: -1}, Confidence: conf}},
-		"rule":                {task, Settings{Penalty: &Penalty{Rule: PenaltyNone, Rho: 1}, Confidence: conf}},
+		"planner":           {task, Settings{Planner: "x", Confidence: conf}},
+		"dual":              {task, Settings{Dual: "x", Confidence: conf}},
+		"no episodes":       {task, Settings{Confidence: Confidence{0, 0.05}}},
+		"failure":           {task, Settings{Confidence: Confidence{10, 1}}},
+		"negative bonus":    {task, Settings{Bonus: BonusScale{Mode: Theory, Factor: -1}, Confidence: conf}},
+		"pooled":            {task, Settings{Pooled: true, Confidence: conf}},
+		"published batches": {task, Settings{Planner: "mvp", Bonus: BonusScale{Mode: Published, Factor: 1}, Confidence: conf}},
+		"rho":               {task, Settings{Penalty: &Penalty{Rule: PenaltyGiven, Rho: -1}, Confidence: conf}},
+		"rule":              {task, Settings{Penalty: &Penalty{Rule: PenaltyNone, Rho: 1}, Confidence: conf}},
 	} {
 		if _, err := NewLearner(m.Shape(), m.KnownReturns(), c.task, c.s); err == nil {
 			t.Errorf("%s was accepted", name)
@@ -35,6 +35,46 @@ func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 	}
 	if _, err := NewLearner(m.Shape(), nil, task, Settings{Confidence: conf}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhatIsPursued: of every task, planner and dual update, with returns known and learned, either the parts do not fit
+// or the run states what they pursue and nothing else: a bound of the cost, within what the box allows, where a dual of
+// it moves, a gap where one of the target does, and a rule for ρ where both do.
+func TestWhatIsPursued(t *testing.T) {
+	m, both, _, _ := smallTask(t, 1)
+	for i, task := range []Task{{}, {Cost: both.Cost}, {Target: both.Target}, both} {
+		for _, dual := range append(Duals.Names(), "") {
+			for _, planner := range append(Planners.Names(), "") {
+				of := cmp.Or(dual, []string{"free", "double"}[i%2])
+				cost, target := i%2 == 1 && of == "double", i > 1
+				fits := cost || target && of != "double"
+				for _, returns := range []*Returns{nil, m.KnownReturns()} {
+					l, err := NewLearner(m.Shape(), returns, task, Settings{Planner: planner, Dual: dual,
+						Confidence: Confidence{50, 0.1}})
+					if fits != (err == nil) {
+						t.Errorf("task %d, planner %q, dual %q: %v", i, planner, dual, err)
+					}
+					if err != nil {
+						continue
+					}
+					run(t, m, l, 1, 20)
+					f, rule := l.Findings(), PenaltyNone
+					if cost && target {
+						rule = PenaltyDoubling
+					}
+					least, greatest := math.Inf(-1), math.Inf(-1)
+					if cost {
+						least, greatest = task.LeastCost(m.Shape()), greatestCost(m.Shape(), task.Cost)
+					}
+					bounded := least <= f.BestBound && f.Bound <= f.BestBound+1e-9 && f.BestBound <= greatest
+					unit := math.Abs(floats.Norm(f.GapDirection, 2)-1) < 1e-9
+					if f.PenaltyRule != rule || !bounded || target == math.IsInf(f.Gap, -1) || target != unit {
+						t.Errorf("task %d, planner %q, dual %q: %+v", i, planner, dual, f)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -176,11 +175,10 @@ func (s *session) certificate(f cmdp.Findings) *certificateReport {
 	if !(f.Gap > 0) || !s.Guaranteed() && f.GapShare < 0.5 {
 		return nil
 	}
-	y, dir := make([]float64, len(f.GapDirection)), slices.Clone(f.GapDirection)
-	s.Task.Target.MaximizeLinear(y, dir)
-	floats.Scale(1/floats.Norm(dir, 2), dir)
-	support := floats.Dot(dir, y)
-	return &certificateReport{newCertificate(s.p, dir, support, support+f.Gap, f.Gap), f.GapEpisode,
+	y := make([]float64, len(f.GapDirection))
+	s.Task.Target.MaximizeLinear(y, f.GapDirection)
+	support := floats.Dot(f.GapDirection, y)
+	return &certificateReport{newCertificate(s.p, f.GapDirection, support, support+f.Gap, f.Gap), f.GapEpisode,
 		report.Number(f.GapShare)}
 }
 
