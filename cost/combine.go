@@ -35,12 +35,19 @@ func newOperands(what string, costs []Cost, box *geometry.Box) (domain, error) {
 		if b, ok := c.(boxed); ok && !b.box().equal(x) {
 			return domain{}, fmt.Errorf("cost: %s: cost %d is built over another domain", what, k)
 		}
-		if l := c.Lipschitz(); !(l >= 0 && l <= maxLipschitz) {
-			return domain{}, fmt.Errorf("cost: %s: cost %d has the Lipschitz constant %g: want finite and ≥ 0", what, k,
-				l)
+		if err := checkLipschitz(fmt.Sprintf("%s: cost %d", what, k), c); err != nil {
+			return domain{}, err
 		}
 	}
 	return x, nil
+}
+
+// checkLipschitz returns an error unless a cost, which may be a user's, has a usable Lipschitz constant.
+func checkLipschitz(what string, c Cost) error {
+	if l := c.Lipschitz(); !(l >= 0 && l <= maxLipschitz) {
+		return fmt.Errorf("cost: %s has the Lipschitz constant %g: want finite and ≥ 0", what, l)
+	}
+	return nil
 }
 
 // finiteValue returns a combination, and rejects one whose values overflow. One point is enough: the

@@ -24,6 +24,9 @@ func NewPrecomposed(cost Cost, matrix [][]float64, offset []float64, domain *geo
 	if cost == nil {
 		return nil, fmt.Errorf("cost: precomposed: no cost")
 	}
+	if err := checkLipschitz("precomposed: cost", cost); err != nil {
+		return nil, err
+	}
 	m := cost.Dim()
 	if len(matrix) != m {
 		return nil, fmt.Errorf("cost: precomposed: matrix has %d rows: want %d", len(matrix), m)

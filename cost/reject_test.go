@@ -1,6 +1,7 @@
 package cost_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -115,6 +116,14 @@ func TestCombinationsReject(t *testing.T) {
 		of("offsets has length 1")(cost.NewMaxAffine([][]float64{v, v}, []float64{1}, box)),
 		of("piece 1")(cost.NewMaxAffine([][]float64{v, {1}}, []float64{1, 1}, box)),
 		of("no costs")(cost.NewSum(nil, nil, box)),
+		of("sum: no domain")(cost.NewSum(w, []cost.Cost{good, good}, nil)),
+		of("scaled: no domain")(cost.NewScaled(1, good, nil)),
+		of("maximum: no domain")(cost.NewMaximum([]cost.Cost{good}, nil)),
+		of("max: no domain")(cost.NewMaxAffine([][]float64{v}, w[:1], nil)),
+		of("precomposed: no domain")(cost.NewPrecomposed(good, [][]float64{{1}, {1}}, w, nil)),
+		affine("too large")(cost.NewLinear([]float64{1e100, 1e100}, box)),
+		of("too large")(cost.NewHinge([]float64{1e100, 1e100}, 0, box)),
+		of("too large")(cost.NewPrecomposed(good, [][]float64{{1e100}, {0}}, w, newBox(t, []float64{0}, []float64{1e-101}))),
 		of("weights has length 2")(cost.NewSum(v, []cost.Cost{good}, box)),
 		of("weights entry 0 is -1")(cost.NewSum([]float64{-1}, []cost.Cost{good}, box)),
 		of("cost 1 is nil")(cost.NewSum(v, []cost.Cost{good, nil}, box)),
@@ -143,6 +152,36 @@ func TestCombinationsReject(t *testing.T) {
 		r.check(t)
 	}
 }
+
+// TestCombinationsRejectSteepness: a user's cost without a usable Lipschitz constant is in no combination.
+func TestCombinationsRejectSteepness(t *testing.T) {
+	box := newBox(t, []float64{0, 0}, []float64{1, 1})
+	good, err := cost.NewNorm(1, []float64{0, 0}, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []float64{math.NaN(), math.Inf(1), -1, 1e121} {
+		bad, of := steep{good, l}, of(fmt.Sprintf("has the Lipschitz constant %g", l))
+		for _, r := range []refusal{
+			of(cost.NewScaled(1, bad, box)),
+			of(cost.NewScaled(0, bad, box)),
+			of(cost.NewSum([]float64{1, 1}, []cost.Cost{good, bad}, box)),
+			of(cost.NewMaximum([]cost.Cost{bad}, box)),
+			of(cost.NewMaximum([]cost.Cost{bad, good}, box)),
+			of(cost.NewPrecomposed(bad, [][]float64{{1, 0}, {0, 1}}, []float64{0, 0}, box)),
+		} {
+			r.check(t)
+		}
+	}
+}
+
+// steep claims a Lipschitz constant.
+type steep struct {
+	cost.Cost
+	lipschitz float64
+}
+
+func (s steep) Lipschitz() float64 { return s.lipschitz }
 
 type badConjugated struct {
 	cost.Conjugated
