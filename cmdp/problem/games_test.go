@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -234,31 +235,106 @@ func TestFixedOpponentsByDefinition(t *testing.T) {
 }
 
 // TestScriptsNameOneAction: the name of an action in a script has to stand for the same number in all states that offer
-// it.
+// it. Numbers may be names too, and are numbers where nothing has that name.
 func TestScriptsNameOneAction(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 12))
-	counts := make(map[bool]int)
-	for range 100 {
-		text := "format: cmdp/1\nhorizon: 2\nstates: 3\nstart: 0\nreturns: [r]\nopponent: {policy: scripted, actions: [x]}\n" +
-			"transitions:\n"
-		numbers := make(map[int]bool)
+	counts := make(map[string]int)
+	for range 300 {
+		alphabet := [][]string{{"x", "y", "z"}, {"1", "0", "2"}, {"1", "y", "0"}, {"2", "0", "z"}}[rng.IntN(4)]
+		script := alphabet[0]
+		text := "format: cmdp/1\nhorizon: 2\nstates: 3\nstart: 0\nreturns: [r]\nopponent: {policy: scripted, actions: [" +
+			script + "]}\ntransitions:\n"
+		numbers, most := make(map[int]bool), 0
 		for s := range 3 {
-			names := []string{"x", "y", "z"}
+			names := slices.Clone(alphabet)
 			rng.Shuffle(3, func(i, j int) { names[i], names[j] = names[j], names[i] })
-			for b, name := range names[:1+rng.IntN(3)] {
+			names = names[:1+rng.IntN(3)]
+			most = max(most, len(names))
+			for _, name := range names {
 				text += fmt.Sprintf("  - {state: %d, action: go, opponent: %s, next: {%d: 1}}\n", s, name, rng.IntN(3))
-				if name == "x" {
-					numbers[b] = true
+			}
+			sorted := slices.Sorted(slices.Values(names))
+			if strings.Join(sorted, "") == "012"[:len(sorted)] {
+				names = sorted
+			}
+			if b := slices.Index(names, script); b >= 0 {
+				numbers[b] = true
+			}
+		}
+		if n, err := strconv.Atoi(script); err == nil && len(numbers) == 0 && n < most {
+			numbers[n] = true
+		}
+		p, err := Parse("script.yaml", []byte(text), nil)
+		counts[fmt.Sprint(script, err == nil)]++
+		if (err == nil) != (len(numbers) == 1) {
+			t.Fatalf("error %v: the action has the numbers %v\n%s", err, numbers, text)
+		}
+		if err != nil {
+			continue
+		}
+		o, err := p.Opponent.Build(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := o.Choose(nil, 1, 0); !numbers[b] {
+			t.Fatalf("action %d is played: want %v\n%s", b, numbers, text)
+		}
+	}
+	for _, of := range []string{"xtrue", "xfalse", "1true", "1false", "2true"} {
+		if counts[of] < 10 {
+			t.Errorf("%v", counts)
+		}
+	}
+}
+
+// TestExportedActions: where one player chooses, the choices have the names of its actions for other tools, whether
+// both players' actions have names, those of one, or none; so they do in the problem that is made of it again.
+func TestExportedActions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 14))
+	for range 100 {
+		text := "format: cmdp/1\nhorizon: 2\nstates: 3\nstart: 0\nreturns: [r]\nopponent: {policy: uniform}\ntransitions:\n"
+		named := [2]bool{rng.IntN(2) == 0, rng.IntN(2) == 0}
+		var owners [3]int
+		var names [3][]string
+		for s := range 3 {
+			choices := 1 + rng.IntN(3)
+			if choices > 1 {
+				owners[s] = rng.IntN(2)
+			}
+			for a := range choices {
+				pair := [2]string{"0", "0"}
+				pair[owners[s]] = strconv.Itoa(a)
+				for i := range pair {
+					if named[i] {
+						pair[i] = string(byte('x'-3*i-s)) + pair[i]
+					}
+				}
+				names[s] = append(names[s], pair[owners[s]])
+				text += fmt.Sprintf("  - {state: %d, action: %s, opponent: %s, next: {%d: 1}}\n", s, pair[0], pair[1], rng.IntN(3))
+			}
+		}
+		p := mustParse(t, text)
+		m, err := p.Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Import(m, Time{Horizon: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s, of := range names {
+			for a, want := range of {
+				got := strconv.Itoa(a)
+				if m.ChoiceActions != nil {
+					got = m.ChoiceActions.Name(int(m.First[s]) + a)
+				}
+				back := [](func(h, s, a int) string){again.ActionName, again.OpponentName}[owners[s]](0, s, a)
+				if got != want || back != want || p.Shape().Game() && int(m.Owner[s]) != owners[s] {
+					t.Fatalf("choice %d of state %d is %s of player %d, and %s again: want %s of player %d\n%s", a, s, got,
+						m.Owner[s], back, want, owners[s], text)
 				}
 			}
 		}
-		_, err := Parse("script.yaml", []byte(text), nil)
-		if counts[err == nil]++; (err == nil) != (len(numbers) == 1) {
-			t.Errorf("error %v: the action has the numbers %v\n%s", err, numbers, text)
-		}
-	}
-	if counts[true] < 10 || counts[false] < 10 {
-		t.Errorf("%v", counts)
 	}
 }
 

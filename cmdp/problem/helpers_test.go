@@ -74,7 +74,24 @@ func difference(p, q *Problem) string {
 	if !x.Stationary() {
 		kernels = x.Horizon()
 	}
+	for i := range p.Returns {
+		if p.Mean(i) != q.Mean(i) {
+			return "means"
+		}
+	}
+	if p.uncertain() != q.uncertain() {
+		return "intervals"
+	}
 	for h := range kernels {
+		if p.uncertain() {
+			for c := range len(x.Kernel(h).Plain(x.Dim()).Offset) - 1 {
+				lower, upper := p.Intervals.Row(h, c)
+				least, most := q.Intervals.Row(h, c)
+				if !slices.Equal(lower, least) || !slices.Equal(upper, most) {
+					return "bounds of probabilities"
+				}
+			}
+		}
 		k, l := x.Kernel(h).Plain(x.Dim()), y.Kernel(h).Plain(y.Dim())
 		switch {
 		case !slices.Equal(k.First, l.First):

@@ -2,13 +2,19 @@ package problem
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"cmdpsolve/cmdp"
 
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
@@ -35,6 +41,60 @@ func TestManyWrongNames(t *testing.T) {
 		_, err := Parse("many.yaml", []byte(text), fstest.MapFS{"rows.csv": {Data: []byte(rows)}})
 		if err == nil || !strings.Contains(err.Error(), "rows.csv:") {
 			t.Errorf("%s: %.200v", what, err)
+		}
+	}
+}
+
+// TestMistakesAreCounted: a name that there is not is told once, with the number of its places. Of more than ten such
+// names the first is told, with the number of the others and of all their places.
+func TestMistakesAreCounted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 2))
+	for range 60 {
+		text := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [r]\ntransitions:\n"
+		forms := []struct{ key, row, place, message string }{
+			{"states", "next: {9#: 1}", "next.9#", "unknown state 9#: want 0 to 0"},
+			{"returns", "next: {0: 1}, returns: {9#: 1}", "returns.9#", "unknown return: want r"},
+			{"horizon", "step: 9#, next: {0: 1}", "step", "got 9#: want a whole number from 1 to 2"},
+		}
+		counts, order := make(map[[2]int]int), [][2]int(nil)
+		first := make(map[[2]int]string)
+		kinds, names := 1+rng.IntN(3), 1+rng.IntN(16)
+		for i := range 1 + rng.IntN(60) {
+			at := [2]int{rng.IntN(kinds), rng.IntN(names)}
+			form, name := forms[at[0]], strconv.Itoa(at[1])
+			row := fmt.Sprintf("  - {state: 0, action: a%d, %s}\n", i, strings.ReplaceAll(form.row, "#", name))
+			if counts[at]++; counts[at] == 1 {
+				order = append(order, at)
+				column := strings.LastIndex(row, "9"+name) + 1
+				first[at] = fmt.Sprintf("test.yaml:%d:%d: transitions[%d].%s: ", i+7, column, i, form.place) + form.message
+				first[at] = strings.ReplaceAll(first[at], "#", name)
+			}
+			text += row
+		}
+		var want []string
+		told := make(map[int]bool)
+		for _, at := range order {
+			others, places := -1, -1
+			for x, n := range counts {
+				if x[0] == at[0] {
+					others++
+					places += n
+				}
+			}
+			switch n := counts[at]; {
+			case others >= 10 && told[at[0]]:
+				continue
+			case others >= 10:
+				told[at[0]] = true
+				first[at] += fmt.Sprintf(" (and %d more like it in %d places: is %s right?)", others, places, forms[at[0]].key)
+			case n > 1:
+				first[at] += fmt.Sprintf(" (%d times)", n)
+			}
+			want = append(want, first[at])
+		}
+		_, err := Parse("test.yaml", []byte(text), nil)
+		if got := fmt.Sprint(err); err != nil && got != strings.Join(want, "\n") || (err == nil) != (want == nil) {
+			t.Fatalf("%v\nwant %s\nin %s", err, strings.Join(want, "\n"), text)
 		}
 	}
 }
@@ -217,6 +277,33 @@ func TestManyLabels(t *testing.T) {
 	}
 	if got := fmt.Sprint(p.Labels[n].States); got != fmt.Sprintf("[3 7 9 %d]", n-1) {
 		t.Error(got)
+	}
+}
+
+// TestFilesOfManyBytes: a file may have twice as many bytes as its model, and no more, also where a fleet names it.
+func TestFilesOfManyBytes(t *testing.T) {
+	const most = 1 << 16
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("fleet.yaml", "format: cmdp/1\nreturns: [r]\nfleet: [{name: a, count: 2, model: large.yaml}]\n")
+	text := "format: cmdp/1\nreturns: [r]\nstart: 0\nstates: 1\nhorizon: 2\n" +
+		"transitions: [{state: 0, action: a, next: {0: 1}}]\n#"
+	for _, bytes := range []int{2*most - 1, 2*most + 1, 2*most + 2, 5 * most} {
+		write("large.yaml", text+strings.Repeat("x", bytes-len(text)))
+		for _, name := range []string{"large.yaml", "fleet.yaml"} {
+			_, err := ReadWith(filepath.Join(dir, name), ReadOptions{Bytes: most})
+			large, good := new(cmdp.MemoryError), bytes <= 2*most+1
+			if good != (err == nil) || !good && (!errors.As(err, &large) || !strings.Contains(err.Error(), "large.yaml: ")) {
+				t.Errorf("%s, a file of %d bytes for %d: %v", name, bytes, most, err)
+			}
+			if _, err := ReadWith(filepath.Join(dir, name), ReadOptions{}); err != nil {
+				t.Errorf("%s without a bound: %v", name, err)
+			}
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func TestRoundTripOfSidecars(t *testing.T) {
 
 // oddNames are names that YAML, CSV or a program could take for something else. The first, numbers, are for actions.
 var oddNames = []string{"007", "00", "17", "120", "-1", "1e3", "1.5", "0x1f", "true", "null", "~", "no", "a: b", "it's",
-	`say "x"`, "#x", "- x", "ü", "a, b", "{", "*a", "&b", "%", "?", "|", "plain"}
+	`say "x"`, `5" ]`, "#x", "- x", "ü", "a, b", "{", "*a", "&b", "%", "?", "|", "plain"}
 
 // An oddFile is a problem file with odd names, and which they are.
 type oddFile struct {

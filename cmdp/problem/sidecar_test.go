@@ -549,6 +549,16 @@ func TestPlacesOfMistakes(t *testing.T) {
 				_, err = Parse(name, []byte(text), nil)
 			}
 			want := fmt.Sprintf("%s:%d:%d: ", name, 1+strings.Count(before, "\n"), column)
+			switch {
+			case kind == "csv":
+				want += "next: "
+			case wrong == rows:
+				want += "labels.low[1]: "
+			case kind == "jsonl":
+				want += fmt.Sprintf("[%d].next.%s: ", wrong, wrongNumber)
+			default:
+				want += fmt.Sprintf("transitions[%d].next.%s: ", wrong, wrongNumber)
+			}
 			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "state "+wrongNumber) {
 				t.Fatalf("%v: want %s, in row %d of %d", err, want, wrong, rows)
 			}

@@ -256,6 +256,8 @@ func TestEndsOfRanges(t *testing.T) {
 		{"next: {0: 1}", "next: {0: [#, 1]}", "0 1", "-1 1.001"},
 		{"next: {0: 1}", "next: {0: [1, #]}", "1", "0.999 1.001"},
 		{"next: {0: 1}", "next: {0: 1}, step: #", "1 2", "0 3"},
+		{"start: 0", "start: 0\nreturn_to_go: {r: [#, null]}", "0 -1 -0.5", "1 0.001"},
+		{"start: 0", "start: 0\nreturn_to_go: {r: [null, #]}", "2 9", "-1 -0.001"},
 	} {
 		for k, values := range []string{c.good, c.bad} {
 			for _, x := range strings.Fields(values) {
