@@ -22,6 +22,7 @@ import (
 type drawnRow struct {
 	next   map[int][2]float64
 	reward [2]float64
+	line   string // in which intervals stand, "" if there are none
 }
 
 // drawReturns draws two returns and one of the ways to write them: as a list, by name in any order without some of
@@ -87,7 +88,7 @@ func drawFile(rng *rand.Rand) *drawnFile {
 		if outcomes && rng.IntN(2) == 0 { // one may come twice
 			to = append(to, to[0])
 		}
-		at := ""
+		at, line := "", ""
 		for i, n := range to {
 			p := left
 			if i < len(to)-1 {
@@ -112,6 +113,7 @@ func drawFile(rng *rand.Rand) *drawnFile {
 					next[n] = [2]float64{p / 2, p}
 				}
 				text = fmt.Sprintf("[%g, %g]", next[n][0], next[n][1])
+				line = fmt.Sprint("line ", 1+strings.Count(b.String(), "\n"))
 			}
 			at += fmt.Sprintf("%d: %s, ", n, text)
 		}
@@ -136,7 +138,7 @@ func drawFile(rng *rand.Rand) *drawnFile {
 				f.rows[h][s] = make(map[string]drawnRow)
 			}
 			if step == 0 || step == h+1 {
-				f.rows[h][s][action] = drawnRow{next, reward}
+				f.rows[h][s][action] = drawnRow{next, reward, line}
 			}
 		}
 	}
@@ -230,6 +232,22 @@ func (f *drawnFile) checkRows(t *testing.T, p *Problem, what string) {
 						t.Fatalf("%s: step %d, state %d, %s leads to %d with %v: want %v\n%s", what, h+1, s,
 							p.ActionName(h, s, c-first), n, y, x, f.text)
 					}
+				}
+			}
+		}
+	}
+}
+
+// checkLines compares where the intervals of the first step stand with the lines of the file.
+func (f *drawnFile) checkLines(t *testing.T, p *Problem) {
+	t.Helper()
+	for _, x := range []*Process{p.Process(), withParity(t, p)} {
+		for s := range x.Model.States() {
+			first, end := x.Model.Rows(0).Choices(s)
+			for a := range end - first {
+				want := f.rows[0][x.Declared(s)][x.ActionName(0, s, a)].line
+				if got := x.IntervalsAt(s, a); got != want {
+					t.Fatalf("intervals of action %d of state %s at %q: want %q\n%s", a, x.StateName(s), got, want, f.text)
 				}
 			}
 		}
@@ -350,6 +368,7 @@ func TestDrawnFiles(t *testing.T) {
 			t.Fatalf("%v\n%s", err, f.text)
 		}
 		f.checkRows(t, p, "read")
+		f.checkLines(t, p)
 		f.checkPolicy(t, rng, p, file)
 		f.checkPolicy(t, rng, padded(t, rng, p), file)
 		var b bytes.Buffer

@@ -195,8 +195,12 @@ func (h *header) readStart(n *node, at *path) {
 		}
 		return
 	}
+	before := h.faults
 	for _, t := range h.distribution(n, at, nil) {
 		h.spec.Start = append(h.spec.Start, cmdp.StartState{State: t.Next, Probability: t.Probability})
+	}
+	if h.faults > before {
+		h.spec.Start = nil // the rest of it would be said not to sum to 1
 	}
 }
 

@@ -1,14 +1,18 @@
 package problem_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/csv"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/problem"
@@ -96,6 +100,53 @@ func TestLanguageDeadlocks(t *testing.T) {
 	where, err := m.Described.Where("x>0 & x<N")
 	if err != nil || !slices.Equal(where, []int32{1, 2}) {
 		t.Error(where, err)
+	}
+}
+
+// TestStatesOfLanguagesAreWritten: a model whose states have variables is written as if their names were listed. A
+// policy in a table has the values of the variables in columns, as the names have them, and is read back.
+func TestStatesOfLanguagesAreWritten(t *testing.T) {
+	const model = "mdp module m x : [0..2]; b : bool; [go] x<2 -> 0.5:(x'=x+1) + 0.5:(b'=!b); [turn] x<2 -> (b'=!b); " +
+		"endmodule rewards \"r\" b : 1; endrewards"
+	p, err := problem.Parse("p.yaml", []byte("format: cmdp/1\nhorizon: 3\ntransitions: {file: m.prism}\n"),
+		fstest.MapFS{"m.prism": {Data: []byte(model)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := *p
+	listed.Described = nil
+	for s := range p.Model.States() {
+		listed.States = append(listed.States, p.StateName(s))
+	}
+	var texts [2]bytes.Buffer
+	for i, of := range []*problem.Problem{p, &listed} {
+		if err := problem.Write(&texts[i], of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if texts[0].String() != texts[1].String() || len(listed.States) != 6 {
+		t.Errorf("written as\n%s\nwant\n%s", &texts[0], &texts[1])
+	}
+	file := filepath.Join(t.TempDir(), "p.csv")
+	policy := cmdp.Uniform{Shape: p.Model.Shape()}
+	if err := problem.WritePolicy(file, p.Process(), p.Process().PolicyRows(policy, problem.Agent)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(lines) < 10 || !slices.Equal(lines[0][4:], []string{"state.x", "state.b"}) {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, cells := range lines[1:] {
+		if want := "x=" + cells[4] + ",b=" + cells[5]; cells[1] != want {
+			t.Errorf("%v: want %s", cells, want)
+		}
+	}
+	if _, err := problem.ReadPolicy(file, p.Process()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -176,10 +177,74 @@ func TestDrawnLogs(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadLog(file, p.Process(), counts[1], LogOptions{Returns: true, Support: true}); err != nil {
+		size, err := ReadLog(file, p.Process(), counts[1], LogOptions{Returns: true, Support: true})
+		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
+		rows := strings.Split(strings.TrimSpace(text), "\n")[1:]
+		episodes := make(map[string]bool)
+		for _, row := range rows {
+			episodes[row[:1]] = true
+		}
+		if want := (LogSize{len(episodes), len(rows)}); size != want {
+			t.Fatalf("%+v: want %+v\n%s", size, want, text)
+		}
 		sameCounts(t, shape, counts, text)
+		for range min(3, len(rows)) {
+			checkSpoilt(t, rng, p, shape, text, file)
+		}
+	}
+}
+
+// checkSpoilt changes one cell of a log, so that no log of the problem can be so. The error names the line, and why.
+func checkSpoilt(t *testing.T, rng *rand.Rand, p *Problem, shape *cmdp.Shape, text, file string) {
+	t.Helper()
+	rows := strings.Split(strings.TrimSpace(text), "\n")
+	at := 1 + rng.IntN(len(rows)-1)
+	cells, before := strings.Split(rows[at], ","), strings.Split(rows[at-1], ",")
+	step, _ := strconv.Atoi(cells[1])
+	s, _ := strconv.Atoi(cells[2])
+	goesOn := before[0] == cells[0]
+	column, want := 2+rng.IntN(4), `unknown state "99"`
+	cells[column] = "99"
+	switch {
+	case column == 3:
+		want = fmt.Sprintf(`state %d offers no action "99" at step %d`, s, step)
+	case column == 5:
+		lower, upper := shape.StepReturns((step - 1) % shape.Horizon())
+		least, most := lower[0], upper[0]
+		if p.Model.Horizon() == 0 && !p.Model.Average() {
+			least, most = least*(1-p.Model.Discount()), most*(1-p.Model.Discount())
+		}
+		want = fmt.Sprintf("%s 99: the problem's returns of a step go from %g to %g", p.Returns[0], least, most)
+	case column == 2 && goesOn && p.Model.States() > 1 && rng.IntN(2) == 0:
+		other := (s + 1) % p.Model.States()
+		cells[2] = strconv.Itoa(other)
+		if want = fmt.Sprintf("state %d, but the step before led to %d", other, s); p.Model.Horizon() > 0 {
+			want = "state " + cells[2] // which may offer another action, or other returns
+		}
+	case column == 4 && goesOn:
+		cells[1], cells[4] = strconv.Itoa(step+1), strings.Split(rows[at], ",")[4]
+		want = fmt.Sprintf("step %d follows step ", step+1)
+		switch {
+		case step == p.Model.Horizon():
+			want = fmt.Sprintf(`step "%d": want 1 to %d`, step+1, step)
+		case !p.Model.Stationary():
+			want = "" // the other step may have other actions or returns
+		}
+	}
+	rows[at] = strings.Join(cells, ",")
+	spoilt := strings.Join(rows, "\n")
+	if err := os.WriteFile(file, []byte(spoilt), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	counts, err := cmdp.NewCounts(shape, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ReadLog(file, p.Process(), counts, LogOptions{})
+	if want = fmt.Sprintf("log.csv:%d: %s", at+1, want); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("%v: want %s\n%s", err, want, spoilt)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cmdpsolve/cmdp/exchange"
 )
@@ -23,7 +24,12 @@ var numberKeys = []string{"horizon", "discount", "step", "probability", "at_most
 type speller struct {
 	rng  *rand.Rand
 	json bool
+	// numbers counts those that were written. That of the number wrong, counted from 1, becomes wrongWord.
+	numbers, wrong int
 }
+
+// wrongWord is what nothing is called.
+const wrongWord = "zzz"
 
 func (s *speller) one(of ...string) string { return of[s.rng.IntN(len(of))] }
 
@@ -74,6 +80,12 @@ func (s *speller) scalar(n *node, number bool) string {
 		return s.quoted(n.text)
 	}
 	plain := string(appendNumber(nil, x))
+	if number {
+		s.numbers++
+	}
+	if number && s.numbers == s.wrong {
+		return `"` + wrongWord + `"`
+	}
 	if number && s.rng.IntN(3) == 0 {
 		plain = strings.ReplaceAll(s.one("(#)", "#*1", "--#", "1*# / 1"), "#", plain)
 		if s.json {
@@ -306,6 +318,29 @@ func TestOtherSpellings(t *testing.T) {
 		}
 		if d := difference(p, q); d != "" {
 			t.Fatalf("the %s is another in\n%s\nthan in\n%s", d, other, text)
+		}
+	}
+}
+
+// TestWrongNumbersHaveTheirPlace: a number that is none is told with its line and column, in all spellings.
+func TestWrongNumbersHaveTheirPlace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 3))
+	for _, text := range spellings(t, rng) {
+		root, bad := parseYAML(text, 1)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		s := &speller{rng: rng, json: rng.IntN(2) == 0}
+		s.spell(root)
+		s.wrong, s.numbers = 1+rng.IntN(s.numbers), 0
+		other, ending := s.spell(root), map[bool]string{true: "json", false: "yaml"}[s.json]
+		before, _, _ := strings.Cut(other, wrongWord)
+		line := before[strings.LastIndex(before, "\n")+1:]
+		column := utf8.RuneCountInString(line) // where its quotes begin
+		_, err := Parse("test."+ending, []byte(other), nil)
+		want := fmt.Sprintf("test.%s:%d:%d: ", ending, 1+strings.Count(before, "\n"), column)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "got") {
+			t.Fatalf("%v: want %s\n%s", err, want, other)
 		}
 	}
 }
