@@ -9,12 +9,37 @@ import (
 
 func generator(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 5)) }
 
+// mirrored says that states 2i and 2i+1 of a shape are one state with two memories, which a step swaps for both or for
+// none. The return of the second memory is negative.
+type mirrored struct{ *Shape }
+
+func (f mirrored) Of(state int) int { return state / 2 }
+
+func (f mirrored) Unknown() (states, slots int) { return (f.states + 1) / 2, f.Slots() / 2 }
+
+func (f mirrored) Each(h, state, action, next int, returns []float64,
+	visit func(state, action, next int, returns []float64)) {
+	visit(state, action, next, returns)
+	if f.Actions(h, state^1) <= action || next^1 >= f.states {
+		return
+	}
+	var other []float64
+	for _, x := range returns {
+		other = append(other, -x)
+	}
+	visit(state^1, action, next^1, other)
+}
+
 // TestAccess wants the accessors to tell what an independent tally of the same
-// episodes tells.
+// episodes tells, where half of each state is a known memory too.
 func TestAccess(t *testing.T) {
-	for trial := range 12 {
-		m, pooled, episodes := randomModel(t, uint64(trial/4), 4, 3, 2, true), trial%2 == 1, []int{3, 40}[trial%4/2]
-		c, err := NewCounts(m.Shape(), pooled, NewReturnConfidence(m.Shape(), 1, 1))
+	for trial := range 24 {
+		m, pooled, episodes := randomModel(t, uint64(trial/8), 4, 3, 2, true), trial%2 == 1, []int{3, 40}[trial%4/2]
+		shape := *m.Shape()
+		if trial%8 > 3 {
+			shape.factor = mirrored{m.Shape()}
+		}
+		c, err := NewCounts(&shape, pooled, NewReturnConfidence(m.Shape(), 1, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,8 +55,13 @@ func TestAccess(t *testing.T) {
 				if pooled {
 					at = 0
 				}
-				tally[key{at, tr.States[h], tr.Actions[h], tr.States[h+1]}]++
-				sum[key{at, tr.States[h], tr.Actions[h], -1}] += tr.Return(h)[1]
+				for memory := range 2 {
+					s, a, next, x := tr.States[h]^memory, tr.Actions[h], tr.States[h+1]^memory, tr.Return(h)[1]
+					if memory == 0 || shape.factor != nil && m.Shape().Actions(h, s) > a {
+						tally[key{at, s, a, next}]++
+						sum[key{at, s, a, -1}] += x * float64(1-2*memory)
+					}
+				}
 			}
 		}
 		found := 0
@@ -61,6 +91,15 @@ func TestAccess(t *testing.T) {
 					}
 				}
 			}
+		}
+		states, of := shape.Representatives()
+		for i, s := range states {
+			if of(int(s)) != i {
+				t.Errorf("state %d stands for what state %d is about", s, i)
+			}
+		}
+		if want := []int{0, (m.States() + 1) / 2}[trial%8/4]; len(states) != want {
+			t.Errorf("states %v stand for others: want %d", states, want)
 		}
 		if found != len(tally) || found != c.Entries() {
 			t.Fatalf("found %d entries, tallied %d", found, len(tally))

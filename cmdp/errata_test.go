@@ -244,6 +244,11 @@ func TestErratum11PenaltyThreshold(t *testing.T) {
 		if err != nil || math.Abs(p.Rho-20) > 1e-12 {
 			t.Errorf("slater penalty %v, %v, of returns from %g: want 2·1/0.1", p, err, at)
 		}
+		for _, radius := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+			if p, err := SlaterPenalty(m.Shape(), task.Cost, radius); err == nil {
+				t.Errorf("the radius %g is taken for %v", radius, p)
+			}
+		}
 	}
 }
 

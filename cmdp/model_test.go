@@ -3,6 +3,7 @@ package cmdp
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -490,6 +491,70 @@ func TestModelRefusesBadInput(t *testing.T) {
 				t.Errorf("number %d was accepted as %g", i, bad)
 			}
 		}
+	}
+}
+
+// TestSpecsAreCopied changes every number of what a model and a shape were made from, but for the slices that they
+// keep, and wants them to be what the same specification makes that nobody changed.
+func TestSpecsAreCopied(t *testing.T) {
+	made := func() (specs [3]any, of [3]any) {
+		rng := generator(14)
+		game := randomGame(t, 3, 4, 3, 2, false)
+		wide := &Interval{Lower: []float64{-9, -9}, Upper: []float64{9, 9}}
+		spec := ModelSpec{Horizon: 3, Dim: 2, Start: []StartState{{0, 0.25}, {2, 0.75}}, ReturnToGo: wide}
+		shape := ShapeSpec{Horizon: 3, Dim: 2, Start: []StartState{{0, 0.25}, {2, 0.75}}, ReturnToGo: wide,
+			Totals: &Interval{Lower: []float64{-5, -5}, Upper: []float64{5, 5}}, First: game.shape.first}
+		for h := range 3 {
+			spec.Kernels = append(spec.Kernels, *game.Kernel(h))
+			spec.Opponents = append(spec.Opponents, slices.Clone(game.shape.opponents[h]))
+			shape.Returns = append(shape.Returns,
+				Interval{Lower: []float64{-rng.Float64(), -1}, Upper: []float64{1, rng.Float64()}})
+		}
+		shape.Opponents = slices.Clone(spec.Opponents)
+		for h := range shape.Opponents {
+			shape.Opponents[h] = slices.Clone(shape.Opponents[h])
+		}
+		endless := ModelSpec{Discount: 1, Dim: 2, Means: []bool{true, false}, Start: slices.Clone(spec.Start),
+			Kernels: []Kernel{*randomModel(t, 3, 4, 3, 2, true).Kernel(0)}}
+		return [3]any{&spec, &shape, &endless},
+			[3]any{try(NewModel(spec))(t), try(NewShape(shape))(t), try(NewModel(endless))(t)}
+	}
+	specs, got := made()
+	_, want := made()
+	for i, spec := range specs {
+		of := reflect.ValueOf(spec).Elem()
+		for f := range of.NumField() {
+			if name := of.Type().Field(f).Name; name != "Kernels" && name != "First" {
+				spoil(of.Field(f))
+			}
+		}
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("%T changes with its specification: %+v", got[i], got[i])
+		}
+	}
+}
+
+// spoil changes all numbers and truth values of a value.
+func spoil(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			spoil(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			spoil(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			spoil(v.Index(i))
+		}
+	case reflect.Float64:
+		v.SetFloat(v.Float() + 1)
+	case reflect.Int, reflect.Int32:
+		v.SetInt(v.Int() + 1)
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
 	}
 }
 

@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -315,8 +316,8 @@ func TestRunsAgainstAUsersOpponent(t *testing.T) {
 	target := ballTarget(t, m.Shape(), []float64{1, 1}, 0.1)
 	o := &spy{t: t, sum: make([]float64, 2)}
 	r := gameRunner(t, m, gameLearner(t, m, target, "projection", 25), o, 1, nil)
-	if err := r.Run(t.Context(), 20); err != nil || o.count != 20 {
-		t.Fatalf("%v after %d episodes", err, o.count)
+	if err := r.Run(t.Context(), 20); err != nil || o.count != 20 || r.Expected() != nil {
+		t.Fatalf("%v after %d episodes, and %v is expected", err, o.count, r.Expected())
 	}
 	if _, err := r.MarshalBinary(); err == nil || !strings.Contains(err.Error(), "cannot be saved") {
 		t.Errorf("saving: %v", err)
@@ -410,7 +411,13 @@ func TestOpponentsPushAlong(t *testing.T) {
 		if trial%4 > 1 {
 			o = try(NewBestResponseOpponent(m, target))(t)
 		}
-		dir := []float64{math.Sqrt(0.5), math.Sqrt(0.5)}
+		dir, fixed := []float64{math.Sqrt(0.5), math.Sqrt(0.5)}, trial%5 == 4
+		if fixed {
+			target, dir = nil, []float64{rng.NormFloat64(), rng.NormFloat64()}
+			given := slices.Clone(dir)
+			o = try(NewBestResponseAlong(m, given))(t)
+			clear(given) // it was copied
+		}
 		for episode := range 12 {
 			view := &View{Episode: episode, Policy: randomPolicy(t, m, rng), Average: make([]float64, 2)}
 			away := make([]float64, 2)
@@ -430,6 +437,7 @@ func TestOpponentsPushAlong(t *testing.T) {
 			}
 			far := floats.Norm(away, 2)
 			switch {
+			case fixed:
 			case target == nil && view.Direction == nil:
 				if o.Begin(view) == nil {
 					t.Fatal("an opponent without a direction began")
@@ -457,6 +465,85 @@ func TestOpponentsPushAlong(t *testing.T) {
 				t.Fatalf("game %d, episode %d: %T has %g along %v: want %g", trial, episode, o, got, dir, want)
 			}
 		}
+	}
+}
+
+// TestErrorsNameThePlace spoils one number of a policy, a log or a table of returns, and wants the error to say where
+// it stands, and what it is.
+func TestErrorsNameThePlace(t *testing.T) {
+	rng := generator(9)
+	for seed := range uint64(60) {
+		m := randomGame(t, seed, 5, 4, 2, seed%3 == 0)
+		sh := m.Shape()
+		h, s := rng.IntN(sh.Horizon()), rng.IntN(sh.States())
+		n, most := sh.OpponentActions(h, s), sh.MaxOpponentActions()
+		if n < 2 {
+			continue
+		}
+		place := fmt.Sprintf("step %d, state %d: ", h+1, s)
+		actions := make(Deterministic, sh.Horizon())
+		log := make([][]int, 3)
+		for t := range actions {
+			actions[t] = make([]int32, sh.States())
+		}
+		for k := range log {
+			log[k] = make([]int, sh.Horizon())
+		}
+		spoilt := &spoiltPolicy{Policy: actions, h: h, s: s}
+		_, err := NewFixedOpponent(sh, spoilt)
+		wantError(t, err, place+"probabilities sum to 1.5")
+		actions[h][s] = int32(n)
+		_, err = NewFixedOpponent(sh, actions)
+		wantError(t, err, place+fmt.Sprintf("action %d: want 0 to %d", n, n-1))
+		k := rng.IntN(len(log))
+		log[k][h] = most
+		_, err = NewReplayOpponent(sh, log)
+		wantError(t, err, fmt.Sprintf("episode %d, step %d: action %d: want 0 to %d", k+1, h+1, most, most-1))
+		log[k] = append(log[k], 0)
+		log[k][h] = 0
+		_, err = NewReplayOpponent(sh, log)
+		wantError(t, err, fmt.Sprintf("episode %d has %d actions: want at most the horizon %d", k+1, len(log[k]),
+			sh.Horizon()))
+		log[k] = log[k][:sh.Horizon()]
+		script := slices.Concat(log...)
+		script[k*sh.Horizon()+h] = -1
+		_, err = NewScriptedOpponent(sh, script)
+		wantError(t, err, fmt.Sprintf("action %d of the script is -1: want 0 to %d", k*sh.Horizon()+h, most-1))
+
+		probs := randomPolicyOn(t, sh.AgentOffsets(), sh.Horizon(), rng)
+		probs.row(h, s)[0] += 0.5
+		_, err = NewRandomized(probs.first, probs.probs)
+		wantError(t, err, place+"probabilities sum to 1.5")
+		var tables [][]float64
+		for h := range sh.Horizon() {
+			tables = append(tables, slices.Clone(m.Kernel(h).table(2)))
+		}
+		first, _ := sh.Choices(h, s)
+		lower, upper := sh.StepReturns(h)
+		tables[h][2*first+1] = upper[1] + 1
+		_, err = NewReturns(sh, tables)
+		wantError(t, err, fmt.Sprintf("step %d, choice %d: return coordinate 1 is %g: want %g to %g", h+1, first, upper[1]+1,
+			lower[1], upper[1]))
+	}
+}
+
+// spoiltPolicy has one distribution that is none.
+type spoiltPolicy struct {
+	Policy
+	h, s int
+}
+
+func (p *spoiltPolicy) Distribution(dst []float64, h, s int) {
+	p.Policy.Distribution(dst, h, s)
+	if h == p.h && s == p.s {
+		dst[1] += 0.5
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v: want %q", err, want)
 	}
 }
 

@@ -38,9 +38,9 @@ func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestWhatIsPursued: of every task, planner and dual update, with returns known and learned, either the parts do not fit
-// or the run states what they pursue and nothing else: a bound of the cost, within what the box allows, where a dual of
-// it moves, a gap where one of the target does, and a rule for ρ where both do.
+// TestWhatIsPursued: of every task, planner and dual update, with returns known and learned, either the parts do not
+// fit or the run states what they pursue and nothing else: a bound of the cost, within what the box allows, where a
+// dual of it moves, a gap where one of the target does, and a rule for ρ where both do.
 func TestWhatIsPursued(t *testing.T) {
 	m, both, _, _ := smallTask(t, 1)
 	for i, task := range []Task{{}, {Cost: both.Cost}, {Target: both.Target}, both} {

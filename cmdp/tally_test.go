@@ -174,6 +174,18 @@ func (x *countedCase) explore(t *testing.T, rng *rand.Rand, h, s int, count int3
 		}
 		after = append(after, floats.AddTo(make([]float64, len(paid)), paid, pays))
 	}
+	for j, y := range own.Returns(at) {
+		low, up := math.Inf(1), math.Inf(-1)
+		for e := range pairs {
+			low, up = min(low, own.Outcome(at, e)[j]), max(up, own.Outcome(at, e)[j])
+		}
+		if slack := 1e-9 * float64(max(0, x.spec.Base.Dim()-x.spec.Columns[j])); y < low-slack || y > up+slack {
+			t.Fatalf("step %d, choice %d: a mean of %.17g of returns from %.17g to %.17g", h, c, y, low, up)
+		}
+		if low < up && !x.model.RandomReturns() {
+			t.Fatalf("step %d, choice %d: returns from %g to %g are said not to be random", h, c, low, up)
+		}
+	}
 	if !floats.EqualApprox(mean, own.Returns(at), 1e-12) {
 		t.Fatalf("step %d, choice %d: means %v: want %v", h, c, own.Returns(at), mean)
 	}
