@@ -92,8 +92,8 @@ func drawBuilder(t *testing.T, rng *rand.Rand, gaps, wrong bool) *drawnBuilder {
 
 // drawRow draws a row. Its successors and their returns are often the same, and some successors never come up.
 func drawRow(rng *rand.Rand, key rowKey, states, dim int, lines bool) *drawnRow {
-	row := &drawnRow{number: -1, before: -1, Row: Row{Step: int(key.step), State: int(key.state), Action: int(key.action),
-		Opponent: int(key.opponent)}}
+	row := &drawnRow{number: -1, before: -1, Row: Row{Step: int(key.step), State: int(key.state),
+		Action: int(key.action), Opponent: int(key.opponent)}}
 	kinds, left := 1+rng.IntN(2), 64
 	vector := func() []float64 {
 		v := make([]float64, dim)

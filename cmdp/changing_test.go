@@ -66,7 +66,11 @@ func TestChangingMean(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 5))
 	for trial := range 60 {
 		horizon := 1 + rng.IntN(3)
-		m, other := someModel(t, rng, horizon, trial%2 == 0), someModel(t, rng, horizon, trial%4 < 2)
+		rests := 0 // a step that offers nothing
+		if trial%4 == 3 {
+			rests = rng.IntN(horizon)
+		}
+		m, other := someModel(t, rng, horizon, rests, trial%2 == 0), someModel(t, rng, horizon, rests, trial%4 < 2)
 		schedule := ReturnSchedule{Against: []float64{1, float64(rng.IntN(3)-1) / 2}}
 		if trial%3 > 0 {
 			schedule = ReturnSchedule{Other: other, Drift: 6}
@@ -155,14 +159,17 @@ func checkChanging(t *testing.T, env *Changing, m *Model, schedule ReturnSchedul
 }
 
 // someModel is a model of three states, of which the last has one action and the others two, with kernels for
-// each step or one for all.
-func someModel(t *testing.T, rng *rand.Rand, horizon int, stationary bool) *Model {
+// each step or one for all. At step rests, if it is not the first, there are none.
+func someModel(t *testing.T, rng *rand.Rand, horizon, rests int, stationary bool) *Model {
 	t.Helper()
 	spec := ModelSpec{Horizon: horizon, Dim: 2, Start: []StartState{{0, 0.5}, {1, 0.5}}}
 	for len(spec.Kernels) < horizon && !(stationary && len(spec.Kernels) == 1) {
 		k := NewKernel()
 		for s := range 3 {
 			for range 2 - s/2 {
+				if rests > 0 && len(spec.Kernels) == rests {
+					break
+				}
 				p := rng.Float64()
 				k.Append([]int32{int32(rng.IntN(2)), 2}, []float64{p, 1 - p},
 					[]float64{rng.Float64(), rng.NormFloat64()})

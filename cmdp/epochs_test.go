@@ -177,6 +177,10 @@ func TestEpochs(t *testing.T) {
 		if m.States() != len(up) || m.Choices() != e.Len()*k.Choices() {
 			t.Fatalf("%d states and %d choices: want %d and %d", m.States(), m.Choices(), len(up), e.Len()*k.Choices())
 		}
+		random := slices.ContainsFunc(e.Classes, func(k Kernel) bool { return k.Outcomes != nil })
+		if m.RandomReturns() != random {
+			t.Fatalf("returns are random: %v: want %v", m.RandomReturns(), random)
+		}
 		rows := m.Rows(0)
 		for _, pair := range rng.Perm(len(up)) {
 			epoch, s := pair/states, pair%states

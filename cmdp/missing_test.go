@@ -36,6 +36,8 @@ func TestMissingArguments(t *testing.T) {
 		"no model: minimax":  func() error { _, err := NewMinimax(nil); return err },
 		"no model: opponent": func() error { _, err := NewAdversarialOpponent(nil, nil); return err },
 		"no model: response": func() error { _, err := NewBestResponseOpponent(nil, nil); return err },
+		"no bounds":          func() error { _, err := NewIntervals(m, nil); return err },
+		"with horizon 2":     func() error { _, err := NewEndless(m); return err },
 		"no model: along":    func() error { _, err := NewBestResponseAlong(nil, nil); return err },
 		"target of dimension": func() error {
 			_, err := NewLearner(shape, nil, Task{Target: line}, Settings{Confidence: conf})
@@ -47,6 +49,8 @@ func TestMissingArguments(t *testing.T) {
 			return err
 		},
 		"states: want at most":         func() error { _, err := NewBuilder(ModelSpec{Horizon: 1, Dim: 1}, math.MaxInt).Build(); return err },
+		"out of range (panic): below":  func() error { ProductActions([]int{2, 2}, []int{1, -1}); return nil },
+		"out of range (panic): above":  func() error { ProductActions([]int{2, 2}, []int{2, 0}); return nil },
 		"no shape (panic): trajectory": func() error { NewTrajectory(nil); return nil },
 		"no shape (panic): confidence": func() error { NewReturnConfidence(nil, 1, 1); return nil },
 		"no shape (panic): opponent":   func() error { NewUniformOpponent(nil); return nil },

@@ -52,8 +52,13 @@ func everyOpponent(t testing.TB, m *Model, target geometry.Compact) map[string]f
 		"adversarial θ":   func() Opponent { return must(NewAdversarialOpponent(m, nil)) },
 		"switching":       func() Opponent { return must(NewSwitchingOpponent(7, fixed(), best())) },
 		"random start":    func() Opponent { return must(NewRandomStartOpponent(sh, 20, best())) },
-		"scripted":        func() Opponent { return must(NewScriptedOpponent(sh, []int{0, 1, 1})) },
-		"recording":       func() Opponent { return must(NewRecordingOpponent(sh, best())) },
+		"scripted": func() Opponent {
+			script := []int{0, 1, 1}
+			o := must(NewScriptedOpponent(sh, script))
+			script[0], script[1] = 9, 9 // it was copied
+			return o
+		},
+		"recording": func() Opponent { return must(NewRecordingOpponent(sh, best())) },
 	}
 }
 
@@ -522,8 +527,8 @@ func TestErrorsNameThePlace(t *testing.T) {
 		lower, upper := sh.StepReturns(h)
 		tables[h][2*first+1] = upper[1] + 1
 		_, err = NewReturns(sh, tables)
-		wantError(t, err, fmt.Sprintf("step %d, choice %d: return coordinate 1 is %g: want %g to %g", h+1, first, upper[1]+1,
-			lower[1], upper[1]))
+		wantError(t, err, fmt.Sprintf("step %d, choice %d: return coordinate 1 is %g: want %g to %g", h+1, first,
+			upper[1]+1, lower[1], upper[1]))
 	}
 }
 

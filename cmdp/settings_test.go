@@ -45,13 +45,15 @@ func TestWhatIsPursued(t *testing.T) {
 	m, both, _, _ := smallTask(t, 1)
 	for i, task := range []Task{{}, {Cost: both.Cost}, {Target: both.Target}, both} {
 		for _, dual := range append(Duals.Names(), "") {
-			for _, planner := range append(Planners.Names(), "") {
+			for k, planner := range append(Planners.Names(), "") {
+				given := []*Penalty{nil, {Rule: PenaltyGiven, Rho: 3}, {Rule: PenaltySlater, Rho: 5, Radius: 0.1},
+					{Rule: PenaltyModel, Rho: 7}}[k]
 				of := cmp.Or(dual, []string{"free", "double"}[i%2])
 				cost, target := i%2 == 1 && of == "double", i > 1
 				fits := cost || target && of != "double"
 				for _, returns := range []*Returns{nil, m.KnownReturns()} {
 					l, err := NewLearner(m.Shape(), returns, task, Settings{Planner: planner, Dual: dual,
-						Confidence: Confidence{50, 0.1}})
+						Penalty: given, Confidence: Confidence{50, 0.1}})
 					if fits != (err == nil) {
 						t.Errorf("task %d, planner %q, dual %q: %v", i, planner, dual, err)
 					}
@@ -59,9 +61,12 @@ func TestWhatIsPursued(t *testing.T) {
 						continue
 					}
 					run(t, m, l, 1, 20)
-					f, rule := l.Findings(), PenaltyNone
-					if cost && target {
-						rule = PenaltyDoubling
+					f, rule, rho := l.Findings(), PenaltyNone, 1.
+					switch {
+					case cost && target && given == nil:
+						rule, rho = PenaltyDoubling, task.Cost.Lipschitz()
+					case cost && target:
+						rule, rho = given.Rule, given.Rho
 					}
 					least, greatest := math.Inf(-1), math.Inf(-1)
 					if cost {
@@ -69,7 +74,8 @@ func TestWhatIsPursued(t *testing.T) {
 					}
 					bounded := least <= f.BestBound && f.Bound <= f.BestBound+1e-9 && f.BestBound <= greatest
 					unit := math.Abs(floats.Norm(f.GapDirection, 2)-1) < 1e-9
-					if f.PenaltyRule != rule || !bounded || target == math.IsInf(f.Gap, -1) || target != unit {
+					if f.PenaltyRule != rule || f.Rho != rho || !bounded || target != unit ||
+						target == math.IsInf(f.Gap, -1) {
 						t.Errorf("task %d, planner %q, dual %q: %+v", i, planner, dual, f)
 					}
 				}

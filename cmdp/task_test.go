@@ -118,10 +118,22 @@ func TestLinearConstraints(t *testing.T) {
 				}
 			}
 		}
+		c := Constraint{Normal: []float64{rng.NormFloat64(), rng.NormFloat64()}, Offset: rng.NormFloat64()}
+		most := math.Inf(-1)
+		for corner := range 4 {
+			x := []float64{[]float64{lower[0], upper[0]}[corner/2], []float64{lower[1], upper[1]}[corner%2]}
+			most = max(most, floats.Dot(c.Normal, x)-c.Offset)
+		}
+		if got := c.Excess(lower, upper); math.Abs(got-most) > 1e-12 {
+			t.Errorf("trial %d: %v is missed by %g in %v to %v: want %g", trial, c, got, lower, upper, most)
+		}
 		for range 50 {
 			x := make([]float64, 2)
 			for i := range x {
 				x[i] = lower[i] + rng.Float64()*(upper[i]-lower[i])
+			}
+			if free := (Task{}).Violation(x); free != 0 {
+				t.Fatalf("%v violates nothing by %g", x, free)
 			}
 			if rng.IntN(2) == 0 {
 				task.Target.Project(x, x)
