@@ -7,11 +7,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/exchange/exchangetest"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func small() *exchange.Model {
@@ -243,18 +246,49 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestSumsAndNormalize: the first choice is named whose probabilities do not sum to 1. Those are divided by their sum
+// that miss 1 by no more than is allowed, above and below, and all others stay.
 func TestSumsAndNormalize(t *testing.T) {
-	m := small()
-	m.Probability[0], m.Probability[4] = 0.25, 1-1e-5
-	if err := m.CheckSums(); err == nil || !strings.Contains(err.Error(),
-		"state 0, choice 0: the probabilities sum to 0.75") {
-		t.Error(err)
+	const most = 0.2
+	rng := rand.New(rand.NewPCG(27, 4))
+	named := 0
+	for range 300 {
+		m := exchangetest.Random(rng, exchangetest.Has{Rests: true})
+		var before, after string // the first choices that miss 1
+		want, changed := slices.Clone(m.Probability), 0
+		for s := range m.States() {
+			for c := m.First[s]; c < m.First[s+1]; c++ {
+				sum := []float64{1, 1, 1, 1 - 1e-11, 1 + 1e-7, 0.9, 1.1, 0.5, 1.5}[rng.IntN(9)]
+				name := fmt.Sprintf("state %d, choice %d: the probabilities sum to %.4g", s, c-m.First[s], sum)
+				if miss := math.Abs(sum - 1); miss > most {
+					before, after = cmp.Or(before, name), cmp.Or(after, name)
+				} else if miss > exchange.Tolerance {
+					before = cmp.Or(before, name)
+					changed++
+				}
+				for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
+					m.Probability[e] *= sum
+					if miss := math.Abs(sum - 1); miss > most || miss <= exchange.Tolerance {
+						want[e] = m.Probability[e]
+					}
+				}
+			}
+		}
+		check := func(want string) {
+			t.Helper()
+			if err := m.CheckSums(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Fatalf("got %v: want %q", err, want)
+			}
+			named += len(want)
+		}
+		check(before)
+		if n := m.Normalize(most); n != changed || !floats.EqualApprox(m.Probability, want, 1e-15) {
+			t.Fatalf("%d choices became %v: want %d, %v", n, m.Probability, changed, want)
+		}
+		check(after)
 	}
-	if n := m.Normalize(1e-4); n != 1 || m.Probability[4] != 1 || m.Probability[0] != 0.25 {
-		t.Error(n, m.Probability)
-	}
-	if n := m.Normalize(0.5); n != 1 || m.Probability[0] != 0.25/0.75 || m.CheckSums() != nil {
-		t.Error(n, m.Probability)
+	if named == 0 {
+		t.Error("all sums are 1")
 	}
 }
 
@@ -284,6 +318,50 @@ func TestDistinctActions(t *testing.T) {
 		m.ChoiceActions = names.Actions()
 		if got := m.DistinctActions(); !slices.Equal(got, c.want) {
 			t.Errorf("%q: got %q: want %q", c.given, got, c.want)
+		}
+	}
+}
+
+// TestDrawnActions: the choices of a state have different names. The first one of a given name keeps it, what has none
+// is called by its number, and where that is taken there is a number behind it.
+func TestDrawnActions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 7))
+	for range 500 {
+		m := exchangetest.Random(rng, exchangetest.Has{Rests: true})
+		var given exchange.ActionNames
+		numbered := true
+		for s := range m.States() {
+			for c := range int(m.First[s+1] - m.First[s]) {
+				name := []string{"", strconv.Itoa(c), "a", "a/2", "0", "1", "1/2", "b"}[rng.IntN([]int{2, 8}[m.States()%2])]
+				numbered = numbered && (name == "" || name == strconv.Itoa(c))
+				given.Add(name)
+			}
+		}
+		m.ChoiceActions = given.Actions()
+		names := m.DistinctActions()
+		if (names == nil) != numbered {
+			t.Fatalf("%q are called %q", m.ChoiceActions, names)
+		}
+		for s := range m.States() {
+			of := make(map[string]int)
+			for c := int(m.First[s]); c < int(m.First[s+1]) && !numbered; c++ {
+				of[m.ChoiceActions.Name(c)]++
+			}
+			used, first := make(map[string]bool), make(map[string]bool)
+			for c := int(m.First[s]); c < int(m.First[s+1]) && !numbered; c++ {
+				name := m.ChoiceActions.Name(c)
+				keeps, number := name != "" && !first[name], strconv.Itoa(c-int(m.First[s]))
+				first[name] = true
+				if name == "" {
+					name, keeps = number, of[number] == 0
+				}
+				behind, ok := strings.CutPrefix(names[c], name+"/")
+				n, _ := strconv.Atoi(behind)
+				if used[names[c]] || keeps && names[c] != name || !keeps && !(ok && n >= 2 && of[names[c]] == 0) {
+					t.Fatalf("state %d: choice %d of %v, %q, is called %q", s, c, m.First, name, names)
+				}
+				used[names[c]] = true
+			}
 		}
 	}
 }

@@ -37,7 +37,7 @@ func Read(f io.ReaderAt, size int64) (*exchange.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("drn: %w", err)
 	}
-	r := &reader{Lines: source.NewLines(in), m: exchange.Empty(1), labels: make(map[string]int)}
+	r := &reader{Lines: source.NewLines(in), m: exchange.Empty(1), choices: -1, labels: make(map[string]int)}
 	if err := r.read(); err != nil {
 		return nil, fmt.Errorf("drn: %w", err)
 	}
@@ -92,7 +92,7 @@ type reader struct {
 	*source.Lines
 	m               *exchange.Model
 	header          map[string]string
-	states, choices int // of the header; choices may be 0
+	states, choices int // of the header; −1 choices if it does not count them
 	placeholders    map[string]float64
 	rewardNames     []string
 	labels          map[string]int // index into m.Labels
@@ -343,7 +343,7 @@ func (r *reader) finish() error {
 	for s := range m.States() {
 		rows += max(1, int(m.First[s+1]-m.First[s]))
 	}
-	if r.choices != 0 && m.Choices() != r.choices && rows != r.choices {
+	if r.choices >= 0 && m.Choices() != r.choices && rows != r.choices {
 		return fmt.Errorf("@nr_choices is %d, but there are %d choices", r.choices, m.Choices())
 	}
 	m.NameChoices(r.actions.Actions()) // Storm writes numbers in the place of names

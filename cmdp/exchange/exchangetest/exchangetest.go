@@ -103,8 +103,9 @@ func Random(rng *rand.Rand, has Has) *exchange.Model {
 func randomVariables(rng *rand.Rand, states int) []exchange.Variable {
 	number := exchange.Variable{Name: "x", Ints: make([]int64, states)}
 	truth := exchange.Variable{Name: "b", Bool: true, Ints: make([]int64, states)}
+	most := []int64{3, 1000}[rng.IntN(2)] // several states may have the same values
 	for s := range states {
-		number.Ints[s] = rng.Int64N(1000) - 500*rng.Int64N(2)
+		number.Ints[s] = rng.Int64N(most) - most/2*rng.Int64N(2)
 		truth.Ints[s] = rng.Int64N(2)
 	}
 	return []exchange.Variable{number, truth}

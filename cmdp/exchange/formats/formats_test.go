@@ -1,14 +1,18 @@
 package formats_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,6 +21,7 @@ import (
 	"cmdpsolve/cmdp/exchange/exchangetest"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/exchange/umb"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 type closer struct {
@@ -352,7 +357,26 @@ func gzipped(t *testing.T, data []byte) []byte {
 	return b.Bytes()
 }
 
-func TestUnknownNames(t *testing.T) {
+// TestNames: of all endings those are known that are documented, in small and in large letters. Text may be compressed,
+// but for PRISM's language.
+func TestNames(t *testing.T) {
+	kinds := map[string]struct{ packed, language, jani bool }{
+		".umb": {}, ".npz": {}, ".json": {}, ".drn": {packed: true}, ".tra": {packed: true}, ".pexp": {packed: true},
+		".prism": {language: true}, ".nm": {language: true}, ".pm": {language: true}, ".sm": {language: true},
+		".jani": {packed: true, language: true, jani: true}}
+	for _, ending := range append(slices.Collect(maps.Keys(kinds)), ".txt", "", ".j", "/") {
+		kind, known := kinds[ending]
+		for _, packed := range []string{"", ".gz", ".xz", ".bz2", ".gz.xz"} {
+			want := (known || ending == "/") && (packed == "" || kind.packed && len(packed) == 3)
+			for _, name := range []string{"m" + ending + packed, strings.ToUpper("a/m" + ending + packed)} {
+				if formats.Known(name) != want || formats.IsLanguage(name) != (want && kind.language) ||
+					formats.IsJANI(name) != (want && kind.jani) || formats.IsFolder(name) != (want && ending == "/") {
+					t.Errorf("%s: known %t, a language %t, JANI %t, a folder %t", name, formats.Known(name),
+						formats.IsLanguage(name), formats.IsJANI(name), formats.IsFolder(name))
+				}
+			}
+		}
+	}
 	files := fstest.MapFS{"m.txt": {}, "m.drn.gz": {}}
 	if _, err := formats.Read(files, "m.txt", formats.LanguageOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "unknown kind of file m.txt: want .umb") {
@@ -363,8 +387,154 @@ func TestUnknownNames(t *testing.T) {
 	}
 	m := exchangetest.Random(rand.New(rand.NewPCG(1, 1)), exchangetest.Has{})
 	for _, name := range []string{"m.txt", "m.drn.bz2", "m"} {
-		if err := formats.Write(nil, name, m, umb.WriteOptions{}); err == nil || formats.Known(name) {
+		if err := formats.Write(nil, name, m, umb.WriteOptions{}); err == nil {
 			t.Error(name, err)
+		}
+	}
+}
+
+// TestPacked: compressed files hold what the plain ones do, beside each other or, as Storm wants it, in an archive.
+func TestPacked(t *testing.T) {
+	m := exchangetest.Random(rand.New(rand.NewPCG(1, 5)), exchangetest.Has{Names: true})
+	m.Rewards = nil // to compress takes long
+	for _, name := range []string{"a/m.tra", "a/m.drn"} {
+		plain := written(t, name, m)
+		for _, how := range []string{".gz", ".xz"} {
+			packed := written(t, name+how, m)
+			if len(packed) != len(plain) {
+				t.Errorf("%d files, compressed %d", len(plain), len(packed))
+			}
+			for file := range packed {
+				in, _, err := source.Open(bytes.NewReader(packed[file].Data), int64(len(packed[file].Data)))
+				if err != nil {
+					t.Fatal(file, err)
+				}
+				if name == "a/m.drn" {
+					archive := tar.NewReader(in)
+					if h, err := archive.Next(); err != nil || h.Name != "m.drn" {
+						t.Fatalf("%s holds %+v, %v: want m.drn", file, h, err)
+					}
+					in = archive
+				}
+				text, err := io.ReadAll(in)
+				want := plain[strings.TrimSuffix(file, how)]
+				if err != nil || want == nil || string(text) != string(want.Data) {
+					t.Errorf("%s holds %q, %v", file, text, err)
+				}
+			}
+		}
+	}
+}
+
+// written returns the files that a model is written to.
+func written(t *testing.T, name string, m *exchange.Model) fstest.MapFS {
+	t.Helper()
+	files, err := tryWrite(name, m)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	return files
+}
+
+// tryWrite is written of a model that may be refused.
+func tryWrite(name string, m *exchange.Model) (fstest.MapFS, error) {
+	files := fstest.MapFS{}
+	create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
+	return files, formats.Write(create, name, m, umb.WriteOptions{Compression: umb.Plain})
+}
+
+// TestOddNames: whatever the names have in them, a model is read as it was written, or it is not written.
+func TestOddNames(t *testing.T) {
+	rng, count := rand.New(rand.NewPCG(64, 3)), make(map[string]int)
+	marks := []string{"[", "]", "(", ")", "a", "b", ",", ":", "/", "//", "@", "#", "$", "-", "=", " ", "\"", "\t", "\n", "\r",
+		"\x00", "_", "é", "\\", "'", "\v", "\u0085", "\u00a0", "init", "__NOLABEL__", ".npy", "state ", "action "}
+	odd := func(name *string) {
+		mark, number := func() string { return marks[rng.IntN(len(marks))] }, strconv.Itoa(rng.IntN(1000))
+		all := []string{mark() + mark() + number, number + mark(), mark() + number + mark(), "init", "__NOLABEL__"}
+		*name = all[rng.IntN(len(all))]
+	}
+	for i := range 800 {
+		m := exchangetest.Random(rng, exchangetest.Has{Chain: true, Names: true, TextNames: true, Actions: true,
+			BranchActions: true, Rests: true})
+		for range 1 + rng.IntN(2) {
+			switch at := rng.IntN(1 << 10); {
+			case at%5 == 0 && len(m.Labels) > 0:
+				odd(&m.Labels[at%len(m.Labels)].Name)
+			case at%5 == 1 && len(m.Rewards) > 0:
+				odd(&m.Rewards[at%len(m.Rewards)].Name)
+			case at%5 == 2 && m.ChoiceActions != nil:
+				odd(&m.ChoiceActions.Names[at%len(m.ChoiceActions.Names)])
+			case at%5 == 2 && m.BranchActions != nil:
+				odd(&m.BranchActions.Names[at%len(m.BranchActions.Names)])
+			case at%5 == 3 && len(m.Variables) > 1:
+				odd(&m.Variables[at%2].Name)
+			case len(m.Variables) == 1:
+				odd(&m.Variables[0].Text[at%m.States()])
+			}
+		}
+		name := []string{"m.umb", "m.tra", "m.drn", "m.json"}[i%4]
+		if i%20 < 2 { // they take longer
+			name = []string{"m.npz", "k/"}[i%20]
+		}
+		files, err := tryWrite(name, m)
+		if err != nil || m.Choices() == 0 {
+			continue
+		}
+		count[name]++
+		again, err := formats.Read(files, name, formats.LanguageOptions{})
+		if err == nil {
+			err = exchangetest.Same(asIn(name, m), asIn(name, again))
+		}
+		if err != nil {
+			t.Fatalf("%d, %s: %v of labels %q, rewards %q, actions %q and %q, states %q", i, name, err, m.Labels,
+				m.RewardNames(), m.ChoiceActions, m.BranchActions, m.StateNames())
+		}
+	}
+	for name, n := range count {
+		if n < 10 || len(count) < 6 {
+			t.Errorf("%d models were written to %s", n, name)
+		}
+	}
+}
+
+// TestChangedNumbers changes a whole number of a text by one: it is refused, or says something else.
+func TestChangedNumbers(t *testing.T) {
+	words := regexp.MustCompile(`[\w.+-]+`)
+	rng := rand.New(rand.NewPCG(64, 6))
+	for _, name := range []string{"m.tra", "m.drn", "m.json"} {
+		refused, changed := 0, 0
+		for i := range 400 {
+			has := exchangetest.Has{Names: true, StateRewards: true, Actions: name != "m.json", Rests: true}
+			m := exchangetest.Random(rng, has)
+			if m.Choices() == 0 {
+				continue
+			}
+			files := written(t, name, m)
+			before, err := formats.Read(files, name, formats.LanguageOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := slices.Sorted(maps.Keys(files))[rng.IntN(len(files))]
+			text := string(files[file].Data)
+			at := slices.DeleteFunc(words.FindAllStringIndex(text, -1), func(at []int) bool {
+				return strings.Trim(text[at[0]:at[1]], "0123456789") != ""
+			})
+			one := at[rng.IntN(len(at))]
+			x, _ := strconv.Atoi(text[one[0]:one[1]])
+			x = max(x+[]int{1, -1}[rng.IntN(2)], 1-x) // 1 for 0
+			files[file].Data = []byte(text[:one[0]] + strconv.Itoa(x) + text[one[1]:])
+			after, err := formats.Read(files, name, formats.LanguageOptions{})
+			switch {
+			case err != nil:
+				refused++
+			case exchangetest.Same(before, after) == nil:
+				t.Fatalf("%d: %s says the same where %s of\n%s\nis %d", i, file, text[one[0]:one[1]], text, x)
+			default:
+				changed++
+			}
+		}
+		if refused < 50 || changed < 50 {
+			t.Errorf("%s: %d texts were refused and %d changed", name, refused, changed)
 		}
 	}
 }

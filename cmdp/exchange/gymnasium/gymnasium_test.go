@@ -70,7 +70,13 @@ func TestTerminated(t *testing.T) {
 				}
 				all[s] = append(all[s], o)
 				rests[s] = rests[s] && o.next == s && o.earns == 0
-				of[strconv.Itoa(a)] = [][4]any{{1, o.next, o.earns, o.over}}
+				outcomes := [][4]any{{1, o.next, o.earns, o.over}}
+				if rng.IntN(3) == 0 { // what never happens is no matter
+					never := outcome{rng.IntN(states), 0, rng.IntN(3) == 0}
+					all[s] = append(all[s], never)
+					outcomes = append(outcomes, [4]any{0, never.next, 0, never.over})
+				}
+				of[strconv.Itoa(a)] = outcomes
 			}
 			table[key] = of
 		}
@@ -190,7 +196,7 @@ func TestRefuses(t *testing.T) {
 		{`"1": {"0": [[1.0, 1`, `"x": {"0": [[1.0, 1`, `got "x": want the number of a state`},
 		{`"1": {"0": [[1.0, 1`, `"01": {"0": [[1.0, 1`, `got "01": want the number of a state`},
 		{`"1": {"0": [[1.0, 1`, `"2000000000": {"0": [[1.0, 1`, `got "2000000000": want the number of a state`},
-		{`"1": {"0": [[1.0, 1`, `"0": {"0": [[1.0, 1`, "state 0, action 0 is given twice"},
+		{`"1": {"0": [[1.0, 1`, `"0": {"0": [[1.0, 1`, "state 0 is given twice"},
 		{`{"0": [[1.0, 1`, `{"1": [[1.0, 1`, "state 1, action 1 is given twice"},
 		{`{"0": [[1.0, 1`, `{"-1": [[1.0, 1`, `state 1: got "-1": want the number of an action`},
 		{`[1.0, 0, 0.0, false]`, `[1.0, 0, 0.0]`,

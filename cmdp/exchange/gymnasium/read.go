@@ -63,7 +63,8 @@ type reader struct {
 	dim      int       // −1 before the first
 	names    []string
 	start    []float64
-	states   int // one more than the largest number
+	states   int    // one more than the largest number
+	given    []bool // of each state
 	table    bool
 }
 
@@ -154,8 +155,7 @@ func (r *reader) key() (string, error) {
 	return key, nil
 }
 
-// members reads the members of an object that has begun, and its end. The same key
-// twice is an error.
+// members reads the members of an object that has begun, and its end.
 func (r *reader) members(where string, each func(key string) error) error {
 	for r.d.More() {
 		key, err := r.key()
@@ -183,8 +183,13 @@ func (r *reader) state(key string) error {
 	if err != nil {
 		return err
 	}
-	r.states = max(r.states, int(s)+1)
 	here := "state " + key
+	r.given = append(r.given, make([]bool, max(0, int(s)+1-len(r.given)))...)
+	if r.given[s] {
+		return fmt.Errorf("%s is given twice", here)
+	}
+	r.given[s] = true
+	r.states = max(r.states, int(s)+1)
 	if err := r.delim('{', here); err != nil {
 		return err
 	}

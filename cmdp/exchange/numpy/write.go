@@ -302,6 +302,9 @@ func (f *Writer) Strings(name string, all []string) {
 	most := 1
 	for _, s := range all {
 		most = max(most, utf8.RuneCountInString(s))
+		if f.err == nil && strings.HasSuffix(s, "\x00") {
+			f.err = fmt.Errorf("%s: the name %q ends with a zero, which NumPy drops", name, s)
+		}
 	}
 	f.array(name, "<U"+strconv.Itoa(most), []int{len(all)}, func(out *bufio.Writer) {
 		for _, s := range all {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -319,6 +320,45 @@ func TestStarts(t *testing.T) {
 		}
 		if !slices.Equal(m.Start, exchange.UniformStart(want)) {
 			t.Fatalf("begins in %v: want %v\n%v", m.Start, want, f)
+		}
+	}
+}
+
+// TestOrderOfLines: what is said of states, of their labels and of rewards may stand in any order, and a label several
+// times.
+func TestOrderOfLines(t *testing.T) {
+	has := exchangetest.All
+	has.Game, has.SkewedStart, has.Twins = false, false, false
+	rng := rand.New(rand.NewPCG(27, 5))
+	for i := range 500 {
+		m := exchangetest.Random(rng, has)
+		f, err := write(m)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		for name, text := range f {
+			ending := path.Ext(name)
+			if ending == ".tra" || ending == ".sta" {
+				continue
+			}
+			lines := strings.SplitAfter(text, "\n")
+			head := slices.IndexFunc(lines, func(line string) bool { return line[0] != '#' }) + 1
+			rest := lines[head : len(lines)-1]
+			for k, line := range rest {
+				if _, labels, ok := strings.Cut(line, ":"); ok && rng.IntN(3) == 0 {
+					rest[k] = strings.TrimSpace(line) + labels
+				}
+			}
+			rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+			f[name] = strings.Join(lines, "")
+		}
+		again, err := f.read()
+		if err != nil {
+			t.Fatal(i, err, f)
+		}
+		m.JoinBranchRewards()
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err, f)
 		}
 	}
 }

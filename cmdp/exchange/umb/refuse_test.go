@@ -4,7 +4,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"io"
+	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +233,54 @@ func TestRefusesBrokenArchives(t *testing.T) {
 	z.Close()
 	if _, err := read(bomb.Bytes()); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error("a bomb:", err)
+	}
+}
+
+// TestDamagedFiles flips a bit of a file, or changes a number of the index by one: the model is refused or another one.
+func TestDamagedFiles(t *testing.T) {
+	rng, words := rand.New(rand.NewPCG(27, 8)), regexp.MustCompile(`": \d+`)
+	has := exchangetest.All
+	has.SkewedStart = false // it is kept for all states
+	refused, other := 0, 0
+	for i := range 600 {
+		var b bytes.Buffer
+		m := exchangetest.Random(rng, has)
+		if err := umb.Write(&b, m, umb.WriteOptions{Compression: umb.Plain}); err != nil {
+			t.Fatal(err)
+		}
+		var files []file
+		archive := tar.NewReader(&b)
+		for h, err := archive.Next(); err == nil; h, err = archive.Next() {
+			text, err := io.ReadAll(archive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file{h.Name, string(text)})
+		}
+		k := rng.IntN(len(files))
+		text := []byte(files[k].content)
+		if k == 0 || len(text) == 0 || strings.HasSuffix(files[k].name, "valuations.bin") { // which have bits without a meaning
+			k, text = 0, []byte(files[0].content)
+			all := words.FindAllIndex(text, -1)
+			at := all[2+rng.IntN(len(all)-2)] // but for the versions of the format
+			text[at[1]-1] = "1234567898"[text[at[1]-1]-'0']
+		} else {
+			text[rng.IntN(len(text))] ^= 1 << rng.IntN(8)
+		}
+		before := files[k].content
+		files[k].content = string(text)
+		again, err := read(pack(files))
+		switch {
+		case err != nil:
+			refused++
+		case exchangetest.Same(m, again) == nil:
+			t.Fatalf("%d: %s is the same where %q is\n%q", i, files[k].name, before, text)
+		default:
+			other++
+		}
+	}
+	if refused < 100 || other < 100 {
+		t.Errorf("%d files were refused, %d are other models", refused, other)
 	}
 }
 

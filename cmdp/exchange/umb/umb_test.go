@@ -166,3 +166,36 @@ func TestReadsTheExampleOfTheSpecification(t *testing.T) {
 		}
 	}
 }
+
+// TestFormsOfIndex: what index.json leaves out or says in another way is the same model.
+func TestFormsOfIndex(t *testing.T) {
+	forms := [][2]string{{`"alias": "at goal"`, `"alias": ""`}, {`"alias": "at goal", `, ``}, {`"bool", "size": 1}}}`, `"bool"}}}`},
+		{`"double", "size": 64`, `"double"`}, {`{"type": "double"}}`, `{"type": "double", "size": 64}}`},
+		{`, "#observations": 0`, ``}, {`"unique": true`, `"unique": false`}, {`, "#branch-actions": 0`, ``},
+		{`"bool", "size": 1}}, {"padding": 5}`, `"bool"}}, {"padding": 2}, {"padding": 3}`},
+		{`"type": "uint", "size": 2`, `"size": 2, "type": "uint"`}, {`"#players": 1`, `"#players": 1, "player-names": ["a"]`}}
+	rng := rand.New(rand.NewPCG(27, 6))
+	for range 200 {
+		files, want := example(), exampleModel()
+		for _, k := range rng.Perm(len(forms))[:rng.IntN(len(forms)+1)] {
+			old, other := forms[k][0], forms[k][1]
+			if !strings.Contains(files[0].content, old) {
+				continue // changed before
+			}
+			files[0].content = strings.Replace(files[0].content, old, other, 1)
+			switch {
+			case strings.Contains(old, "alias"):
+				want.Labels[0].Name = "g"
+			case strings.Contains(other, "names"):
+				want.PlayerNames = []string{"a"}
+			}
+		}
+		m, err := read(pack(files))
+		if err == nil {
+			err = exchangetest.Same(want, m)
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, files[0].content)
+		}
+	}
+}
