@@ -12,11 +12,12 @@ import (
 )
 
 // A simultaneousPricer prices several directions of a total in one pass over the model, or, where that does not apply,
-// two beside each other, each by a pricer of its own.
+// two beside each other, each by a pricer of its own, as with long-run means.
 type simultaneousPricer struct {
-	p        *infiniteHorizon
-	pairs    bool                       // whether directions are priced two by two where totals is nil
-	beside   *infiniteHorizon           // the second pricer of pairs, nil before it is needed
+	p *infiniteHorizon
+	// pair prices two directions beside each other where totals is nil; nil where each is priced by itself
+	pair     func(ctx context.Context, dirs [][]float64, aims []float64) ([]*pricedPolicy, error)
+	beside   *infiniteHorizon           // the second pricer of totals, nil before it is needed
 	totals   *markov.SimultaneousTotals // nil where that does not apply, or gave up
 	failed   int                        // how often it gave up
 	policies []markov.Actions           // of the directions
@@ -25,6 +26,10 @@ type simultaneousPricer struct {
 	returns  []markov.Lanes             // of the policies from these, all of a state side by side
 }
 
+// mostPaired is the most transitions of a model of which directions are priced two by two, since pairs take twice the
+// memory.
+const mostPaired = 1 << 23
+
 // simultaneous returns the pricer of several directions at once, for totals without places where a policy may stay.
 func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer, error) {
 	out := &simultaneousPricer{p: p}
@@ -32,10 +37,10 @@ func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer
 	if p.gamma < 1 || places || p.m.States() < threshold.Simultaneous {
 		return out, nil
 	}
-	const most = 1 << 23 // transitions, since pairs take twice the memory
-	pairs := p.m.Transitions() <= most
+	if p.m.Transitions() <= mostPaired {
+		out.pair = out.priceBeside
+	}
 	if p.usesSweeps || p.removesZeroCost {
-		out.pairs = pairs
 		return out, nil
 	}
 	all := make([]float64, p.dim())
@@ -44,11 +49,12 @@ func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer
 	}
 	z, err := p.solverFor(ctx, all)
 	if err != nil || !p.numbersAll(z.Quotient) {
+		out.pair = nil
 		return out, err
 	}
 	out.totals = z.Simultaneous(p.dim())
-	out.pairs = pairs && out.totals == nil
 	if out.totals != nil {
+		out.pair = nil
 		out.totals.Solved = out.takeDown
 		starts := p.m.StartStates()
 		out.values, out.returns = make([]markov.Lanes, len(starts)), make([]markov.Lanes, len(starts)*p.dim())
@@ -77,7 +83,7 @@ func (p *infiniteHorizon) numbersAll(q *markov.Quotient) bool {
 
 // most is how many directions are priced at once.
 func (s *simultaneousPricer) most() int {
-	if s != nil && s.totals == nil && s.pairs {
+	if s != nil && s.totals == nil && s.pair != nil {
 		return 2
 	}
 	return s.inOnePass()
@@ -132,6 +138,9 @@ func (p *infiniteHorizon) shareBy(workers int) {
 // before, and from what its pricer found last, so that answers do not depend on which is done first.
 func (s *simultaneousPricer) priceBeside(ctx context.Context, dirs [][]float64,
 	aims []float64) ([]*pricedPolicy, error) {
+	if aims[0] == 0 { // one objective alone tells much of the next
+		return make([]*pricedPolicy, 2), nil
+	}
 	if s.beside == nil {
 		s.beside = s.p.twin()
 	}
@@ -181,8 +190,8 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims [
 	switch {
 	case s.most() == 1:
 		return out, nil
-	case s.totals == nil && len(dirs) == 2 && aims[0] > 0: // one objective alone tells much of the next
-		return s.priceBeside(ctx, dirs, aims)
+	case s.totals == nil && len(dirs) == 2:
+		return s.pair(ctx, dirs, aims)
 	case s.totals == nil:
 		return out, nil
 	}

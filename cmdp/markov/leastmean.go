@@ -122,15 +122,40 @@ type solvedMean struct {
 	best      []Class
 }
 
-// keepSolved notes what was found in a direction, in the place of the first where there are too many.
+// keepSolved notes what was found in a direction.
 func (p *LeastMean) keepSolved(dir []float64) {
+	p.remember(solvedMean{slices.Clone(dir), slices.Clone(p.Bias), slices.Clone(p.greedy), slices.Clone(p.Best)})
+}
+
+// remember notes what was found in a direction, in the place of the first where there are too many.
+func (p *LeastMean) remember(found solvedMean) {
 	const numbers = 1 << 24 // 200 MB
-	p.solved = slices.DeleteFunc(p.solved, func(at solvedMean) bool { return slices.Equal(at.dir, dir) })
+	p.solved = slices.DeleteFunc(p.solved, func(at solvedMean) bool { return slices.Equal(at.dir, found.dir) })
 	if most := max(2, numbers/len(p.Bias)); len(p.solved) >= most {
 		p.solved = slices.Delete(p.solved, 0, 1)
 	}
-	p.solved = append(p.solved, solvedMean{slices.Clone(dir), slices.Clone(p.Bias), slices.Clone(p.greedy),
-		slices.Clone(p.Best)})
+	p.solved = append(p.solved, found)
+}
+
+// Twin returns a dynamic program of the same means that knows what p knows, but works in the memory of chain, so that
+// both may be used at the same time.
+func (p *LeastMean) Twin(chain *Chain) *LeastMean {
+	out := *p
+	out.chain, out.loop, out.slow = chain, Chain{}, nil
+	out.Reward, out.Bias, out.Best = slices.Clone(p.Reward), slices.Clone(p.Bias), slices.Clone(p.Best)
+	out.next, out.position, out.stale = slices.Clone(p.next), slices.Clone(p.position), slices.Clone(p.stale)
+	out.greedy, out.sizes, out.solved = slices.Clone(p.greedy), slices.Clone(p.sizes), slices.Clone(p.solved)
+	return &out
+}
+
+// Remember makes p know the directions that another one of the same means has solved, in place of its own.
+func (p *LeastMean) Remember(other *LeastMean) { p.solved = slices.Clone(other.solved) }
+
+// RememberLast makes p know the direction too that another one of the same means has solved last.
+func (p *LeastMean) RememberLast(other *LeastMean) {
+	if last := len(other.solved) - 1; last >= 0 {
+		p.remember(other.solved[last])
+	}
 }
 
 // startFromNearest puts back what was found in the direction at the least angle to a new one, in slow ends.
