@@ -30,9 +30,10 @@ func TestMain(m *testing.M) {
 	}, "playmodel": playModel, "nastyworker": nastyWorker})
 }
 
-// tuned runs tests with less garbage collection than Go has, and more of them at once. Reports of all scripts and pages are read here
-// one after the other, and half of the processor time went into collecting them. Commands of scripts are as they are.
-// Scripts, simulators, Python and the browser mostly wait for one another, so that there is room for twice as many tests as usual.
+// tuned runs tests with less garbage collection than Go has, and more of them at once. Reports of all scripts and
+// pages are read here one after the other, and half of the processor time went into collecting them; commands of
+// scripts are as they are. Scripts, simulators, Python and the browser mostly wait for one another, so that there is
+// room for twice as many tests as usual.
 type tuned struct{ *testing.M }
 
 func (m tuned) Run() int {
