@@ -185,7 +185,8 @@ func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supporti
 		w.policy = f.lazily(func(ctx context.Context, q pricer) (*Result, error) {
 			g := *s.columnGeneration
 			g.ctx, g.pricing, g.traits = ctx, q, q.traits()
-			of := recovery{columnGeneration: &g, pricer: q, keepReturns: s.keepReturns, joined: s.joined}
+			// Others on an edge of the curve cost as much at these weights.
+			of := recovery{columnGeneration: &g, pricer: q, keepReturns: true, joined: s.joined}
 			r := &Result{}
 			return r, of.recoverIncumbent(r)
 		})
