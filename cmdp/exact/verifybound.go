@@ -59,7 +59,8 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	wrong := ""
 	switch {
 	// a lower one was found in fewer steps
-	case !sameValue(p.Value, value, margin) && !(p.Value <= value && p.Value >= value-1e-10*(1+math.Abs(value))):
+	case !sameValue(p.Value, value, margin, p.Margin) &&
+		!(p.Value <= value && p.Value >= value-1e-10*(1+math.Abs(value))):
 		wrong = fmt.Sprintf("value %g: want %g", p.Value, value)
 	case !(p.Margin >= leastMargin(m, least, 8)):
 		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, which may be %g", p.Margin, least)
