@@ -49,8 +49,8 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 			fresh[g] = nil // no weights are wanted
 			continue
 		}
-		for k, scale := range f.scale {
-			if err := solver.SetRowBounds(k, math.Inf(-1), (g.ray[k]-f.least[k])/scale); err != nil {
+		for k := range f.scale {
+			if err := solver.SetRowBounds(k, math.Inf(-1), f.scaledObjective(k, g.ray)); err != nil {
 				return nil, fmt.Errorf("exact: front: %w", err)
 			}
 		}
@@ -161,12 +161,22 @@ func (f *front) distanceProgram(y []float64) *lp.Problem {
 		coef[n] = -1
 		right := 0.0
 		if y != nil {
-			right = (y[k] - f.least[k]) / scale
+			right = f.scaledObjective(k, y)
 		}
 		problem.Rows = append(problem.Rows, lp.AtMost(coef, right))
 	}
 	problem.Rows = append(problem.Rows, lp.Equal(sum, 1))
 	return problem
+}
+
+// scaledObjective returns objective k of y, counted from the least one of the points in units of the scale. What is
+// less than the rounding of other points is 0: programs get lost in numbers such as 1e-85.
+func (f *front) scaledObjective(k int, y []float64) float64 {
+	x := (y[k] - f.least[k]) / f.scale[k]
+	if math.Abs(x) < roundoff {
+		return 0
+	}
+	return x
 }
 
 // supportingWeights turns the duals of the program, in units of the scale, into weights of the
