@@ -355,14 +355,16 @@ func checkContains(target geometry.Compact, h cmdp.Constraint) error {
 	if support <= h.Offset+1e-9*size {
 		return nil
 	}
-	rounding := 0.0 // of corners, which may be as large as that of the farthest
-	for i, n := range h.Normal {
+	far := 0.0 // corners may be rounded as the farthest is, in any coordinate
+	for i := range at {
 		for _, sign := range []float64{1, -1} {
 			target.MaximizeLinear(at, axis(len(at), i, sign))
-			rounding = max(rounding, 16*roundoff*math.Abs(n*at[i]))
+			if x := math.Abs(at[i]); x < Boundless || h.Normal[i] != 0 {
+				far = max(far, x)
+			}
 		}
 	}
-	if support > h.Offset+rounding {
+	if support > h.Offset+16*roundoff*floats.Norm(h.Normal, math.Inf(1))*far {
 		return fmt.Errorf("the target reaches to %g in its direction: want an offset of at least that, not %g", support,
 			h.Offset)
 	}
