@@ -1,0 +1,580 @@
+package exact
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A kind is a planner with answers of its own: those of an explicit program, or of all policies that never draw.
+type kind struct {
+	t        *testing.T
+	planner  *Planner
+	m        *cmdp.Model // nil for a sum
+	parts    []Part      // of a sum
+	box      *geometry.Box
+	vertices [][]float64 // returns of the policies that never draw, nil where a program knows more
+	dim      int
+}
+
+// kinds are those of drawKind. The reference of epochs is a planner of stored rows.
+var kinds = []string{"horizon", "steps", "discount", "totals", "means", "mixed", "tally", "epochs", "sum"}
+
+// drawKind draws a small model. Totals come to an end, and beside means they do before the recurrent part.
+func drawKind(t *testing.T, rng *rand.Rand, name string) *kind {
+	t.Helper()
+	k := &kind{t: t, dim: 2}
+	spec := cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	if rng.IntN(2) == 0 {
+		spec.Start = []cmdp.StartState{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}}
+	}
+	finite := spec
+	finite.Horizon = 3
+	switch name {
+	case "horizon":
+		k.m = drawRows(t, rng, finite, 3, false)
+	case "steps":
+		k.m = drawRows(t, rng, finite, 3, true)
+	case "discount":
+		spec.Discount = 0.8
+		k.m = drawRows(t, rng, spec, 3, false)
+	case "totals":
+		spec.Discount = 1
+		k.m = drawRows(t, rng, spec, 4, false)
+	case "means":
+		spec.Discount, spec.Means = 1, []bool{true, true}
+		k.m = drawRows(t, rng, spec, 4, false)
+	case "mixed":
+		spec.Discount, spec.Means = 1, []bool{true, false}
+		k.m = drawRows(t, rng, spec, 5, false)
+	case "tally":
+		k.m = drawCounted(t, rng, drawRows(t, rng, finite, 2, rng.IntN(2) == 0))
+	case "epochs":
+		k.m = drawEpochs(t, rng)
+	case "sum":
+		for range 1 + rng.IntN(3) {
+			k.parts = append(k.parts, Part{Model: drawRows(t, rng, finite, 2, rng.IntN(2) == 0),
+				Weight: float64(1 + rng.IntN(3)), Returns: [][]int{{0, 1}, {1, 0}, {1, -1}, {1, 1}}[rng.IntN(4)]})
+		}
+		k.dim += finite.Horizon
+	}
+	var err error
+	if k.m == nil {
+		k.planner, err = NewSumPlanner(k.parts, 2, []int{1}, 1)
+	} else {
+		k.planner, err = NewPlanner(k.m, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains([]string{"totals", "means", "mixed", "discount"}, name) {
+		everyPolicy(k.m, func(policy []int32) {
+			actions := make([]int32, len(policy))
+			for s, c := range policy {
+				actions[s] = max(0, c-k.m.Kernel(0).First[s])
+			}
+			k.vertices = append(k.vertices, k.evaluated(cmdp.Deterministic{actions}))
+		})
+	}
+	return k
+}
+
+// drawRows draws a model with the rows of all steps or, where each has its own, of every step, at which other states
+// rest. Its last state always rests without a horizon, and is come to with totals. Of totals beside means states 0 and
+// 1 alone return some, which are left for good.
+func drawRows(t *testing.T, rng *rand.Rand, spec cmdp.ModelSpec, states int, each bool) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(spec, states)
+	steps := []int{cmdp.EveryStep}
+	if each {
+		steps = []int{1, 2, 3}
+	}
+	totals := spec.Discount == 1 && spec.Means == nil
+	mixed := spec.Means != nil && !spec.Means[1]
+	for _, h := range steps {
+		for s := range states {
+			if s > 0 && rng.IntN(4) == 0 || totals && s == states-1 {
+				continue
+			}
+			for a := range 1 + rng.IntN(3) {
+				row := cmdp.Row{Step: h, State: s, Action: a, Returns: make([]float64, spec.Dim)}
+				for i := range row.Returns {
+					row.Returns[i] = float64(rng.IntN(9)-4) / 4
+				}
+				least := 0
+				if mixed {
+					least = min(s+1, 2)
+					if s > 1 {
+						row.Returns[1] = 0
+					}
+				}
+				one, other, p := least+rng.IntN(states-least), least+rng.IntN(states-least), 0.25*float64(1+rng.IntN(3))
+				if totals {
+					other = states - 1
+				}
+				row.Next = []cmdp.Transition{{Next: one, Probability: p}, {Next: other, Probability: 1 - p}}
+				if one == other {
+					row.Next = []cmdp.Transition{{Next: one, Probability: 1}}
+				}
+				if err := b.Add(row); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// drawCounted draws a tally of a model: its first return, and one that depends on a count at the end.
+func drawCounted(t *testing.T, rng *rand.Rand, base *cmdp.Model) *cmdp.Model {
+	t.Helper()
+	line := func() cmdp.Line { return cmdp.Line{At0: float64(rng.IntN(5)) / 2, Slope: float64(rng.IntN(3)-1) / 2} }
+	spec := cmdp.TallySpec{Base: base, Columns: []int{0, 2},
+		Final: []cmdp.FinalReturn{{Cut: rng.Int32N(4) - 1, Low: line(), High: line()}}}
+	for h := range kernels(base) {
+		amounts := make([]int32, len(base.Kernel(h).Next))
+		for e := range amounts {
+			amounts[e] = rng.Int32N(4) - 1
+		}
+		spec.Amount = append(spec.Amount, amounts)
+	}
+	if bound := 1 + rng.Int32N(3); rng.IntN(3) == 0 {
+		spec.AtMost = &bound
+	}
+	tally, err := cmdp.NewTally(spec)
+	if errors.Is(err, cmdp.ErrBroken) {
+		spec.AtMost = nil
+		tally, err = cmdp.NewTally(spec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := tally.Model(cmdp.Interval{Lower: []float64{-100, -100}, Upper: []float64{100, 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// evaluated returns the returns of a policy of the model.
+func (k *kind) evaluated(policy cmdp.Policy) []float64 {
+	k.t.Helper()
+	v := make([]float64, k.dim)
+	if k.m.Horizon() > 0 {
+		cmdp.NewEvaluator(k.m).Returns(v, policy)
+		return v
+	}
+	e, err := Evaluate(k.t.Context(), k.m, policy)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return e.Returns
+}
+
+// played returns the returns of an answer.
+func (k *kind) played(policy *Policy, mixture []WeightedPolicy, parts []PartMixture) []float64 {
+	k.t.Helper()
+	v := make([]float64, k.dim)
+	if policy != nil {
+		mixture = []WeightedPolicy{{1, policy}}
+	}
+	if k.m != nil {
+		for _, c := range mixture {
+			floats.AddScaled(v, c.Weight, k.evaluated(c.Policy))
+		}
+		return v
+	}
+	for i, part := range parts {
+		for _, c := range part.Mixture {
+			for h, visits := range cmdp.NewEvaluator(k.parts[i].Model).Occupancy(c.Policy) {
+				for choice, x := range visits {
+					for j, r := range k.parts[i].Model.Rows(h).Returns(choice) {
+						to := k.parts[i].Returns[j]
+						if to >= 0 {
+							v[to] += k.parts[i].Weight * c.Weight * x * r
+						}
+						if to == 1 {
+							v[2+h] += k.parts[i].Weight * c.Weight * x * r
+						}
+					}
+				}
+			}
+		}
+	}
+	return v
+}
+
+// least returns the least form·v of all policies that keep rows, +Inf if none does.
+func (k *kind) least(form []float64, rows []cmdp.Constraint) float64 {
+	k.t.Helper()
+	var p *lp.Problem
+	var err error
+	switch {
+	case k.vertices != nil:
+		p = mixtureProgram(k.vertices, form, rows)
+	case k.m == nil:
+		p, err = sumLP(k.parts, 2, []int{1}, form, rows)
+	case k.m.Horizon() > 0:
+		p, err = OccupancyLP(k.m, form, rows)
+	default:
+		task, err := k.task(form, rows)
+		if err != nil {
+			return math.Inf(1)
+		}
+		r, err := Solve(k.t.Context(), storedRows(k.t, k.m), task, Options{Workers: 1})
+		if err != nil || r.Status != Optimal && r.Status != Infeasible {
+			k.t.Fatalf("%v %v", err, r)
+		}
+		if r.Status == Infeasible {
+			return math.Inf(1)
+		}
+		return r.Objective
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	sol, err := lp.Solve(p)
+	if err != nil || sol.Status != lp.Optimal && sol.Status != lp.Infeasible {
+		k.t.Fatalf("%v %v", err, sol.Status)
+	}
+	if sol.Status == lp.Infeasible {
+		return math.Inf(1)
+	}
+	return sol.Objective
+}
+
+// mixtureProgram minimises form·v over the mixtures of points that keep rows.
+func mixtureProgram(points [][]float64, form []float64, rows []cmdp.Constraint) *lp.Problem {
+	n := len(points)
+	p := &lp.Problem{Minimize: make([]float64, n), Rows: []lp.Constraint{lp.Equal(slices.Repeat([]float64{1}, n), 1)}}
+	for range rows {
+		p.Rows = append(p.Rows, lp.AtMost(make([]float64, n), 0))
+	}
+	for j, v := range points {
+		p.Minimize[j] = floats.Dot(form, v)
+		for i, r := range rows {
+			p.Rows[i+1].Coef[j] = floats.Dot(r.Normal, v) - r.Offset
+		}
+	}
+	return p
+}
+
+// storedRows returns a model of totals with the rows that it generates.
+func storedRows(t *testing.T, m *cmdp.Model) *cmdp.Model {
+	t.Helper()
+	rows, out := m.Rows(0), cmdp.NewKernel()
+	for s := range m.States() {
+		for c, end := rows.Choices(s); c < end; c++ {
+			if next, prob := rows.Row(c); len(next) > 0 {
+				out.Append(next, prob, rows.Returns(c))
+			}
+		}
+		out.EndState()
+	}
+	stored, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: m.Dim(), Start: m.StartStates(),
+		Kernels: []cmdp.Kernel{out}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored
+}
+
+// task is that of the least form·v within rows. The error wraps geometry.ErrEmpty if no possible returns keep them.
+func (k *kind) task(form []float64, rows []cmdp.Constraint) (cmdp.Task, error) {
+	k.t.Helper()
+	goal, err := cost.NewLinear(form, k.box)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	task := cmdp.Task{Cost: goal, Box: k.box, Constraints: rows}
+	if len(rows) == 0 {
+		return task, nil
+	}
+	var a [][]float64
+	var b []float64
+	for _, r := range rows {
+		a, b = append(a, r.Normal), append(b, r.Offset)
+	}
+	set, err := geometry.NewPolyhedron(a, b)
+	if err != nil {
+		return task, err
+	}
+	return task, task.Within(nil, set)
+}
+
+// drawLimits draws limits, some of which no policy keeps, and some that leave room.
+func (k *kind) drawLimits(rng *rand.Rand) (rows []cmdp.Constraint) {
+	k.t.Helper()
+	for range rng.IntN(4) {
+		normal := axis(k.dim, rng.IntN(k.dim), float64(1-2*rng.IntN(2)))
+		if rng.IntN(2) == 0 {
+			for i := range normal {
+				normal[i] = float64(rng.IntN(5) - 2)
+			}
+		}
+		if floats.Norm(normal, 1) == 0 {
+			continue
+		}
+		least := k.least(normal, nil)
+		extent := max(0.1, -k.least(scaled(-1, normal), nil)-least)
+		at := []float64{0.5, 0.1, 0.01, -0.2, 0.9}[rng.IntN(5)] + 0.01*rng.Float64()
+		rows = append(rows, cmdp.Constraint{Normal: normal, Offset: least + at*extent})
+	}
+	return rows
+}
+
+// near reports whether two numbers are the same up to what planners are to find, which is less of means: their classes
+// are joined.
+func (k *kind) near(a, b float64) bool {
+	tolerance := 1e-7
+	if k.m != nil && k.m.Means() {
+		tolerance = 1e-5
+	}
+	return a == b || math.Abs(a-b) <= tolerance*(1+math.Abs(b))
+}
+
+// checkRanges compares the extremes of each return with those of the reference.
+func (k *kind) checkRanges(name string) {
+	k.t.Helper()
+	lower, upper, err := k.planner.Extent(k.t.Context())
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	least, most, err := k.planner.Ranges(k.t.Context(), Options{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.box, err = geometry.NewBox(lower, upper)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for i := range k.dim {
+		low, high := k.least(axis(k.dim, i, 1), nil), -k.least(axis(k.dim, i, -1), nil)
+		if !k.near(least[i], low) || !k.near(most[i], high) || lower[i] > low+1e-9 || upper[i] < high-1e-9 {
+			k.t.Errorf("%s: return %d is from %g to %g, within %g to %g: want %g to %g", name, i, least[i], most[i], lower[i],
+				upper[i], low, high)
+		}
+	}
+}
+
+// checkReturns compares what an answer says of its returns with what its policies have.
+func (k *kind) checkReturns(name string, said []float64, rows []cmdp.Constraint, policy *Policy,
+	mixture []WeightedPolicy, parts []PartMixture) {
+	k.t.Helper()
+	if got := k.played(policy, mixture, parts); !floats.EqualFunc(got, said, k.near) {
+		k.t.Errorf("%s: returns %v are said, %v are those of the policies", name, said, got)
+	}
+	for _, r := range rows {
+		if floats.Dot(r.Normal, said) > r.Offset+1e-7 {
+			k.t.Errorf("%s: %v breaks the limit %v", name, said, r)
+		}
+	}
+}
+
+// TestEveryKind compares what planners say of models of every kind with the reference: extremes, optima, curves, what
+// is in conflict, and the best policies that never draw. What they prove is confirmed, and nothing if a state to which
+// policies come is left out.
+func TestEveryKind(t *testing.T) {
+	verdicts, trials := make(map[Verdict]int), 40
+	if testing.Short() {
+		trials = 15
+	}
+	for _, name := range kinds {
+		for trial := range trials {
+			rng := rand.New(rand.NewPCG(uint64(trial), 72))
+			k, name := drawKind(t, rng, name), fmt.Sprintf("%s %d", name, trial)
+			k.checkRanges(name)
+			for range 3 {
+				form, rows := make([]float64, k.dim), k.drawLimits(rng)
+				for i := range form {
+					form[i] = float64(rng.IntN(7) - 3)
+				}
+				want := k.least(form, rows)
+				task, err := k.task(form, rows)
+				if errors.Is(err, geometry.ErrEmpty) && math.IsInf(want, 1) {
+					continue
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				r, err := k.planner.Solve(t.Context(), task, Options{})
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				verdicts[r.Status]++
+				k.checkProof(name, task, r)
+				if math.IsInf(want, 1) {
+					if r.Status != Infeasible {
+						t.Errorf("%s: %v: want infeasible", name, r.Status)
+					}
+					k.checkConflict(name, rows, rng.IntN(2) == 0)
+					continue
+				}
+				if r.Status != Optimal || !k.near(r.Objective, want) || r.Bound > want+1e-9 || r.Bound > r.Objective {
+					t.Errorf("%s: %v %g, bound %g: want %g", name, r.Status, r.Objective, r.Bound, want)
+					continue
+				}
+				k.checkReturns(name, r.Returns, rows, r.Policy, r.Mixture, r.Parts)
+				k.checkFront(name, rng, rows)
+				k.checkDeterministic(name, rng, form, rows)
+			}
+		}
+	}
+	if verdicts[Optimal] < 100 || verdicts[Infeasible] < 30 {
+		t.Errorf("%v: want more of both", verdicts)
+	}
+}
+
+// checkProof has a proof confirmed, and refused without the start.
+func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
+	k.t.Helper()
+	if k.m == nil {
+		return
+	}
+	ends := k.m.Horizon() > 0 || k.m.Discount() < 1 || k.m.Means() // nothing may be left out
+	start := []int{k.m.StartStates()[0].State}
+	if r.Status == Infeasible {
+		c := *r.Certificate
+		err := Verify(k.t.Context(), k.m, task, &c)
+		c.Without = start
+		if left := Verify(k.t.Context(), k.m, task, &c); err != nil || ends && !errors.Is(left, ErrNotProved) {
+			k.t.Errorf("%s: %v, and without the start %v", name, err, left)
+		}
+		return
+	}
+	if r.Proof == nil {
+		return
+	}
+	p := *r.Proof
+	_, err := VerifyBound(k.t.Context(), k.m, task, &p)
+	p.Without = start
+	_, left := VerifyBound(k.t.Context(), k.m, task, &p)
+	if err != nil || ends && !errors.Is(left, ErrNotProved) {
+		k.t.Errorf("%s: %v, and without the start %v", name, err, left)
+	}
+}
+
+// checkConflict compares a conflict, in the box of all returns that is told or not, with what the reference says of
+// its subsets, and of what each limit would have to give.
+func (k *kind) checkConflict(name string, rows []cmdp.Constraint, told bool) {
+	k.t.Helper()
+	task := cmdp.Task{Constraints: rows}
+	if told {
+		task.Box = k.box
+	}
+	c, err := k.planner.Conflict(k.t.Context(), task, nil, Options{})
+	if err != nil || c == nil || !slices.IsSorted(c.Rows) || c.Set || c.Undecided || len(c.Relax) != len(c.Rows) {
+		k.t.Errorf("%s: conflict %+v, %v", name, c, err)
+		return
+	}
+	var clash []cmdp.Constraint
+	for _, i := range c.Rows {
+		clash = append(clash, rows[i])
+	}
+	zero := make([]float64, k.dim)
+	if !math.IsInf(k.least(zero, clash), 1) {
+		k.t.Errorf("%s: limits %v can be kept together", name, c.Rows)
+	}
+	for j, i := range c.Rows {
+		if math.IsInf(k.least(zero, slices.Delete(slices.Clone(clash), j, j+1)), 1) {
+			k.t.Errorf("%s: of the limits %v, %d can be left out", name, c.Rows, i)
+		}
+		want := k.least(rows[i].Normal, slices.Delete(slices.Clone(rows), i, i+1)) - rows[i].Offset
+		if !k.near(c.Relax[j], want) {
+			k.t.Errorf("%s: limit %d would have to give %g: want %g", name, i, c.Relax[j], want)
+		}
+	}
+}
+
+// checkFront compares a curve with optima of the reference: none is below the outer set, and the points are as near as
+// it is said. Each point is that of its policy.
+func (k *kind) checkFront(name string, rng *rand.Rand, rows []cmdp.Constraint) {
+	k.t.Helper()
+	over := [][]float64{axis(k.dim, 0, 1), axis(k.dim, 1, float64(1-2*rng.IntN(2)))}
+	task, err := k.task(over[0], rows)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	f, err := k.planner.Front(k.t.Context(), task, FrontOptions{Over: over, Error: 0.01})
+	if err != nil || f.Status != Optimal {
+		k.t.Errorf("%s: front %v, %v", name, f, err)
+		return
+	}
+	for i := range f.Points {
+		p := &f.Points[i]
+		if err := p.Recover(k.t.Context()); err != nil {
+			k.t.Fatal(err)
+		}
+		k.checkReturns(name+", point", p.Returns, rows, p.Policy, p.Mixture, p.Parts)
+		for j, c := range over {
+			if !k.near(p.Objectives[j], floats.Dot(c, p.Returns)) {
+				k.t.Errorf("%s: objectives %v of returns %v", name, p.Objectives, p.Returns)
+			}
+		}
+	}
+	for range 3 {
+		w := []float64{rng.Float64(), rng.Float64()}
+		form := scaled(w[0], over[0])
+		floats.AddScaled(form, w[1], over[1])
+		want, inner, outer := k.least(form, rows), math.Inf(1), math.Inf(1)
+		for _, p := range f.Points {
+			inner = min(inner, floats.Dot(w, p.Objectives))
+		}
+		for _, y := range f.Corners {
+			outer = min(outer, floats.Dot(w, y))
+		}
+		if outer > want+1e-7 || inner < want-1e-7 || inner > want+f.Error*floats.Norm(w, 2)+1e-7 {
+			k.t.Errorf("%s: weights %v: points %g, corners %g, error %g: want %g", name, w, inner, outer, f.Error, want)
+		}
+	}
+}
+
+// checkDeterministic compares the best policy that never draws with all of them, also where the search is cut: by the
+// number of relaxed problems, or by time.
+func (k *kind) checkDeterministic(name string, rng *rand.Rand, form []float64, rows []cmdp.Constraint) {
+	k.t.Helper()
+	if k.vertices == nil {
+		return
+	}
+	want := math.Inf(1)
+	for _, v := range k.vertices {
+		if !slices.ContainsFunc(rows, func(r cmdp.Constraint) bool { return floats.Dot(r.Normal, v) > r.Offset+1e-9 }) {
+			want = min(want, floats.Dot(form, v))
+		}
+	}
+	task, err := k.task(form, rows)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	cut := DeterministicOptions{Nodes: 1 + rng.IntN(3)}
+	inTime := DeterministicOptions{Options: OnTicks(Options{Budget: time.Duration(1+rng.IntN(12)) * time.Second})}
+	for i, opts := range []DeterministicOptions{{}, cut, inTime} {
+		r, err := SolveDeterministic(k.t.Context(), k.m, task, opts)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		open := i > 0 && (r.Status == Undecided || r.Status == Stopped) && r.Objective >= want-1e-7
+		infeasible := r.Status == Infeasible && math.IsInf(want, 1)
+		if !open && !infeasible && !(r.Status == Optimal && k.near(r.Objective, want)) || r.Bound > want+1e-7 {
+			k.t.Errorf("%s: %+v: %v %g ≥ %g: want %g", name, opts, r.Status, r.Objective, r.Bound, want)
+		}
+		if r.Policy != nil {
+			k.checkReturns(name+", without draws", r.Returns, rows, r.Policy, nil, nil)
+		}
+	}
+}
