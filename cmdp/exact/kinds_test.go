@@ -26,6 +26,7 @@ type kind struct {
 	box      *geometry.Box
 	vertices [][]float64 // returns of the policies that never draw, nil where a program knows more
 	dim      int
+	unit     float64 // of returns
 }
 
 // kinds are those of drawKind. The reference of epochs is a planner of stored rows.
@@ -34,37 +35,40 @@ var kinds = []string{"horizon", "steps", "discount", "totals", "means", "mixed",
 // drawKind draws a small model. Totals come to an end, and beside means they do before the recurrent part.
 func drawKind(t *testing.T, rng *rand.Rand, name string) *kind {
 	t.Helper()
-	k := &kind{t: t, dim: 2}
+	k := &kind{t: t, dim: 2, unit: 1}
 	spec := cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
 	if rng.IntN(2) == 0 {
 		spec.Start = []cmdp.StartState{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}}
 	}
 	finite := spec
 	finite.Horizon = 3
+	if name != "tally" && name != "epochs" {
+		k.unit = []float64{1, 1e-4, 1e5}[rng.IntN(3)]
+	}
 	switch name {
 	case "horizon":
-		k.m = drawRows(t, rng, finite, 3, false)
+		k.m = drawRows(t, rng, finite, k.unit, 3, false)
 	case "steps":
-		k.m = drawRows(t, rng, finite, 3, true)
+		k.m = drawRows(t, rng, finite, k.unit, 3, true)
 	case "discount":
 		spec.Discount = 0.8
-		k.m = drawRows(t, rng, spec, 3, false)
+		k.m = drawRows(t, rng, spec, k.unit, 3, false)
 	case "totals":
 		spec.Discount = 1
-		k.m = drawRows(t, rng, spec, 4, false)
+		k.m = drawRows(t, rng, spec, k.unit, 4, false)
 	case "means":
 		spec.Discount, spec.Means = 1, []bool{true, true}
-		k.m = drawRows(t, rng, spec, 4, false)
+		k.m = drawRows(t, rng, spec, k.unit, 4, false)
 	case "mixed":
 		spec.Discount, spec.Means = 1, []bool{true, false}
-		k.m = drawRows(t, rng, spec, 5, false)
+		k.m = drawRows(t, rng, spec, k.unit, 5, false)
 	case "tally":
-		k.m = drawCounted(t, rng, drawRows(t, rng, finite, 2, rng.IntN(2) == 0))
+		k.m = drawCounted(t, rng, drawRows(t, rng, finite, k.unit, 2, rng.IntN(2) == 0))
 	case "epochs":
 		k.m = drawEpochs(t, rng)
 	case "sum":
 		for range 1 + rng.IntN(3) {
-			k.parts = append(k.parts, Part{Model: drawRows(t, rng, finite, 2, rng.IntN(2) == 0),
+			k.parts = append(k.parts, Part{Model: drawRows(t, rng, finite, k.unit, 2, rng.IntN(2) == 0),
 				Weight: float64(1 + rng.IntN(3)), Returns: [][]int{{0, 1}, {1, 0}, {1, -1}, {1, 1}}[rng.IntN(4)]})
 		}
 		k.dim += finite.Horizon
@@ -93,7 +97,7 @@ func drawKind(t *testing.T, rng *rand.Rand, name string) *kind {
 // drawRows draws a model with the rows of all steps or, where each has its own, of every step, at which other states
 // rest. Its last state always rests without a horizon, and is come to with totals. Of totals beside means states 0 and
 // 1 alone return some, which are left for good.
-func drawRows(t *testing.T, rng *rand.Rand, spec cmdp.ModelSpec, states int, each bool) *cmdp.Model {
+func drawRows(t *testing.T, rng *rand.Rand, spec cmdp.ModelSpec, unit float64, states int, each bool) *cmdp.Model {
 	t.Helper()
 	b := cmdp.NewBuilder(spec, states)
 	steps := []int{cmdp.EveryStep}
@@ -110,7 +114,7 @@ func drawRows(t *testing.T, rng *rand.Rand, spec cmdp.ModelSpec, states int, eac
 			for a := range 1 + rng.IntN(3) {
 				row := cmdp.Row{Step: h, State: s, Action: a, Returns: make([]float64, spec.Dim)}
 				for i := range row.Returns {
-					row.Returns[i] = float64(rng.IntN(9)-4) / 4
+					row.Returns[i] = unit * float64(rng.IntN(9)-4) / 4
 				}
 				least := 0
 				if mixed {
@@ -331,7 +335,7 @@ func (k *kind) drawLimits(rng *rand.Rand) (rows []cmdp.Constraint) {
 			continue
 		}
 		least := k.least(normal, nil)
-		extent := max(0.1, -k.least(scaled(-1, normal), nil)-least)
+		extent := max(0.1*k.unit, -k.least(scaled(-1, normal), nil)-least)
 		at := []float64{0.5, 0.1, 0.01, -0.2, 0.9}[rng.IntN(5)] + 0.01*rng.Float64()
 		rows = append(rows, cmdp.Constraint{Normal: normal, Offset: least + at*extent})
 	}
@@ -345,7 +349,7 @@ func (k *kind) near(a, b float64) bool {
 	if k.m != nil && k.m.Means() {
 		tolerance = 1e-5
 	}
-	return a == b || math.Abs(a-b) <= tolerance*(1+math.Abs(b))
+	return a == b || math.Abs(a-b) <= tolerance*(k.unit+math.Abs(b))
 }
 
 // checkRanges compares the extremes of each return with those of the reference.
@@ -365,7 +369,8 @@ func (k *kind) checkRanges(name string) {
 	}
 	for i := range k.dim {
 		low, high := k.least(axis(k.dim, i, 1), nil), -k.least(axis(k.dim, i, -1), nil)
-		if !k.near(least[i], low) || !k.near(most[i], high) || lower[i] > low+1e-9 || upper[i] < high-1e-9 {
+		if !k.near(least[i], low) || !k.near(most[i], high) || lower[i] > low+1e-9*k.unit ||
+			upper[i] < high-1e-9*k.unit {
 			k.t.Errorf("%s: return %d is from %g to %g, within %g to %g: want %g to %g", name, i, least[i], most[i], lower[i],
 				upper[i], low, high)
 		}
@@ -380,7 +385,7 @@ func (k *kind) checkReturns(name string, said []float64, rows []cmdp.Constraint,
 		k.t.Errorf("%s: returns %v are said, %v are those of the policies", name, said, got)
 	}
 	for _, r := range rows {
-		if floats.Dot(r.Normal, said) > r.Offset+1e-7 {
+		if floats.Dot(r.Normal, said) > r.Offset+1e-7*k.unit {
 			k.t.Errorf("%s: %v breaks the limit %v", name, said, r)
 		}
 	}
@@ -392,7 +397,7 @@ func (k *kind) checkReturns(name string, said []float64, rows []cmdp.Constraint,
 func TestEveryKind(t *testing.T) {
 	verdicts, trials := make(map[Verdict]int), 40
 	if testing.Short() {
-		trials = 15
+		trials = 10
 	}
 	for _, name := range kinds {
 		for trial := range trials {
@@ -425,17 +430,20 @@ func TestEveryKind(t *testing.T) {
 					k.checkConflict(name, rows, rng.IntN(2) == 0)
 					continue
 				}
-				if r.Status != Optimal || !k.near(r.Objective, want) || r.Bound > want+1e-9 || r.Bound > r.Objective {
+				if r.Status != Optimal || !k.near(r.Objective, want) || r.Bound > want+1e-9*k.unit ||
+					r.Bound > r.Objective {
 					t.Errorf("%s: %v %g, bound %g: want %g", name, r.Status, r.Objective, r.Bound, want)
 					continue
 				}
 				k.checkReturns(name, r.Returns, rows, r.Policy, r.Mixture, r.Parts)
+				k.checkPrices(name, form, rows, r)
+				k.checkCurved(name, rng, rows)
 				k.checkFront(name, rng, rows)
 				k.checkDeterministic(name, rng, form, rows)
 			}
 		}
 	}
-	if verdicts[Optimal] < 100 || verdicts[Infeasible] < 30 {
+	if verdicts[Optimal] < 10*trials || verdicts[Infeasible] < 3*trials {
 		t.Errorf("%v: want more of both", verdicts)
 	}
 }
@@ -452,8 +460,13 @@ func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
 		c := *r.Certificate
 		err := Verify(k.t.Context(), k.m, task, &c)
 		c.Without = start
-		if left := Verify(k.t.Context(), k.m, task, &c); err != nil || ends && !errors.Is(left, ErrNotProved) {
-			k.t.Errorf("%s: %v, and without the start %v", name, err, left)
+		left := Verify(k.t.Context(), k.m, task, &c)
+		rational := error(nil)
+		if k.m.Epochs() == nil { // rows are to be stored for that
+			rational = VerifyRational(k.t.Context(), k.m, task, r.Certificate)
+		}
+		if err != nil || rational != nil || ends && !errors.Is(left, ErrNotProved) {
+			k.t.Errorf("%s: %v, %v, and without the start %v", name, err, rational, left)
 		}
 		return
 	}
@@ -466,6 +479,17 @@ func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
 	_, left := VerifyBound(k.t.Context(), k.m, task, &p)
 	if err != nil || ends && !errors.Is(left, ErrNotProved) {
 		k.t.Errorf("%s: %v, and without the start %v", name, err, left)
+	}
+	if k.m.Epochs() != nil {
+		return
+	}
+	bound, err := VerifyBoundRational(k.t.Context(), k.m, task, r.Proof)
+	if err != nil {
+		k.t.Errorf("%s: in rational arithmetic %v", name, err)
+		return
+	}
+	if b, _ := bound.Float64(); !k.near(b, r.Proof.Bound) {
+		k.t.Errorf("%s: a bound of %g is %g in rational arithmetic", name, r.Proof.Bound, b)
 	}
 }
 
@@ -498,6 +522,73 @@ func (k *kind) checkConflict(name string, rows []cmdp.Constraint, told bool) {
 		if !k.near(c.Relax[j], want) {
 			k.t.Errorf("%s: limit %d would have to give %g: want %g", name, i, c.Relax[j], want)
 		}
+	}
+}
+
+// checkPrices compares the price of each limit with what the optimum gains and loses where the limit gives a little.
+func (k *kind) checkPrices(name string, form []float64, rows []cmdp.Constraint, r *Result) {
+	k.t.Helper()
+	if k.m != nil && k.m.Means() { // whose optima are not as exact
+		return
+	}
+	if len(r.Prices) < len(rows) {
+		k.t.Errorf("%s: %d prices of %d limits", name, len(r.Prices), len(rows))
+		return
+	}
+	for i, row := range rows {
+		moved := func(by float64) float64 {
+			more := slices.Clone(rows)
+			more[i].Offset += by
+			return k.least(form, more)
+		}
+		const share = 1e-4
+		by, p := share*k.unit, r.Prices[i]
+		rises, falls := (moved(-by)-moved(0))/by, (moved(0)-moved(by))/by
+		rounding := 1e-8 / share * (1 + math.Abs(r.Objective)/k.unit)
+		if p.Offset != row.Offset || !slices.Equal(p.Normal, row.Normal) || p.Value < 0 || p.Multiplier < p.Value ||
+			p.Value > rises+rounding || p.Value < falls-rounding {
+			k.t.Errorf("%s: limit %d has the price %+v: want it between %g and %g", name, i, p, falls, rises)
+		}
+	}
+}
+
+// checkCurved checks a curved goal by its conditions: in the direction of its gradient no policy that keeps the limits
+// goes farther.
+func (k *kind) checkCurved(name string, rng *rand.Rand, rows []cmdp.Constraint) {
+	k.t.Helper()
+	center, weights := make([]float64, k.dim), make([]float64, k.dim)
+	for i := range center {
+		center[i], weights[i] = k.unit*rng.NormFloat64(), float64(rng.IntN(3))/k.unit
+	}
+	squared, err := cost.NewSquared(center, weights, k.box)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	task, err := k.task(center, rows)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	task.Cost = squared
+	r, err := k.planner.Solve(k.t.Context(), task, Options{})
+	if err != nil || r.Status != Optimal {
+		k.t.Errorf("%s: curved goal: %+v, %v", name, r, err)
+		return
+	}
+	k.checkReturns(name+", curved", r.Returns, rows, r.Policy, r.Mixture, r.Parts)
+	gradient := make([]float64, k.dim)
+	squared.Subgradient(gradient, r.Returns)
+	open := floats.Dot(gradient, r.Returns) - k.least(gradient, rows)
+	bend, far := 4/k.unit, floats.Distance(k.box.Lower(), k.box.Upper(), 2)
+	if r.Gap != r.Objective-r.Bound || r.Gap > 1e-7*(k.unit+r.Objective+bend*far*far) ||
+		open > 1e-6*k.unit+2*math.Sqrt(2*bend*r.Gap)*far ||
+		math.Abs(squared.Value(r.Returns)-r.Objective) > 1e-7*(k.unit+r.Objective) {
+		k.t.Errorf("%s: curved goal of %g, gap %g: its gradient leaves %g open", name, r.Objective, r.Gap, open)
+	}
+	if k.m == nil {
+		return
+	}
+	if _, err := VerifyBound(k.t.Context(), k.m, task, r.Proof); err != nil {
+		k.t.Errorf("%s: curved goal: %v", name, err)
 	}
 }
 
@@ -538,7 +629,8 @@ func (k *kind) checkFront(name string, rng *rand.Rand, rows []cmdp.Constraint) {
 		for _, y := range f.Corners {
 			outer = min(outer, floats.Dot(w, y))
 		}
-		if outer > want+1e-7 || inner < want-1e-7 || inner > want+f.Error*floats.Norm(w, 2)+1e-7 {
+		if outer > want+1e-7*k.unit || inner < want-1e-7*k.unit ||
+			inner > want+f.Error*floats.Norm(w, 2)+1e-7*k.unit {
 			k.t.Errorf("%s: weights %v: points %g, corners %g, error %g: want %g", name, w, inner, outer, f.Error, want)
 		}
 	}
@@ -553,7 +645,8 @@ func (k *kind) checkDeterministic(name string, rng *rand.Rand, form []float64, r
 	}
 	want := math.Inf(1)
 	for _, v := range k.vertices {
-		if !slices.ContainsFunc(rows, func(r cmdp.Constraint) bool { return floats.Dot(r.Normal, v) > r.Offset+1e-9 }) {
+		breaks := func(r cmdp.Constraint) bool { return floats.Dot(r.Normal, v) > r.Offset+1e-9*k.unit }
+		if !slices.ContainsFunc(rows, breaks) {
 			want = min(want, floats.Dot(form, v))
 		}
 	}
@@ -568,9 +661,9 @@ func (k *kind) checkDeterministic(name string, rng *rand.Rand, form []float64, r
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		open := i > 0 && (r.Status == Undecided || r.Status == Stopped) && r.Objective >= want-1e-7
+		open := i > 0 && (r.Status == Undecided || r.Status == Stopped) && r.Objective >= want-1e-7*k.unit
 		infeasible := r.Status == Infeasible && math.IsInf(want, 1)
-		if !open && !infeasible && !(r.Status == Optimal && k.near(r.Objective, want)) || r.Bound > want+1e-7 {
+		if !open && !infeasible && !(r.Status == Optimal && k.near(r.Objective, want)) || r.Bound > want+1e-7*k.unit {
 			k.t.Errorf("%s: %+v: %v %g ≥ %g: want %g", name, opts, r.Status, r.Objective, r.Bound, want)
 		}
 		if r.Policy != nil {

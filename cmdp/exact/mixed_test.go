@@ -161,6 +161,13 @@ func TestMixedPrice(t *testing.T) {
 			if low, margin := p.bound(means, totals, infinite, nil); low-margin > want+1e-9*scale {
 				t.Errorf("seed %d: a bound of %v by infinite values: want none above %v", seed, low-margin, want)
 			}
+			raised := p.liftValues(nil, w.LeastTotal) // of ends, on the way and at rest
+			for range 1 + rng.IntN(3) {
+				raised[rng.IntN(len(raised))] += rng.ExpFloat64()
+			}
+			if low, margin := p.bound(means, totals, raised, nil); low-margin > want+1e-9*scale {
+				t.Errorf("seed %d: a bound of %v by raised values: want none above %v", seed, low-margin, want)
+			}
 			value, margin, err := p.solveRational(t.Context(), w, dir, value)
 			if err != nil || value-margin > want+1e-12*scale || value-margin < want-1e-9*scale {
 				t.Errorf("seed %d: in rational arithmetic %v with margin %v, %v: want %v", seed, value, margin, err, want)
