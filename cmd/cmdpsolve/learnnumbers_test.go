@@ -333,21 +333,21 @@ func TestAdviceGoesByEachLimit(t *testing.T) {
 	}
 }
 
-// TestCertificateNumbers wants a certificate to have a direction of length 1, whatever length the
-// dual had, and the support of the target in it: harm ≤ 0.7 in the direction (0, 0.5) has 0.7.
+// TestCertificateNumbers wants a certificate to have the support of the target in its direction: harm ≤ 0.7 in the
+// direction (0, 1) has 0.7.
 func TestCertificateNumbers(t *testing.T) {
 	p, err := load(diceFile(t, "goal: {maximize: gain}\nconstraints: [{return: harm, at_most: 0.7}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &session{Contest: &contest.Contest{Task: p.Task}, p: p} // with the constants of theory
-	c := s.certificate(cmdp.Findings{Gap: 0.25, GapEpisode: 6, GapShare: 0.125, GapDirection: []float64{0, 0.5}})
+	c := s.certificate(cmdp.Findings{Gap: 0.25, GapEpisode: 6, GapShare: 0.125, GapDirection: []float64{0, 1}})
 	if c == nil || c.Direction.Values[0] != 0 || c.Direction.Values[1] != 1 || !same(float64(c.Support), 0.7) ||
 		!same(float64(c.Value), 0.95) ||
 		c.Distance != 0.25 || c.Episode != 6 || c.Share != 0.125 {
 		t.Errorf("%+v", c)
 	}
-	if c := s.certificate(cmdp.Findings{GapDirection: []float64{0, 0.5}}); c != nil {
+	if c := s.certificate(cmdp.Findings{GapDirection: []float64{0, 1}}); c != nil {
 		t.Errorf("no gap: %+v", c)
 	}
 }

@@ -124,8 +124,5 @@ func (v *variation) flags() []string {
 	if v.Inflate != 0 {
 		add("--inflate", strconv.FormatFloat(v.Inflate, 'g', -1, 64))
 	}
-	if v.Widen != 0 {
-		add("--interval", strconv.FormatFloat(v.Widen, 'g', -1, 64))
-	}
 	return out
 }
