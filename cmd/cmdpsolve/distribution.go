@@ -216,7 +216,8 @@ func (r *distributionReport) outline() chart.Curve {
 		width = 1
 	}
 	if !few {
-		width = float64(h[1].To - h[1].From)
+		second := h[min(1, len(h)-1)] // a file may have any
+		width = float64(second.To - second.From)
 	}
 	var c chart.Curve
 	for i, b := range h {

@@ -356,7 +356,11 @@ func savedRobustSweep(data []byte) ([]*chart.Figure, error) {
 	}) {
 		return nil, nil
 	}
-	return []*chart.Figure{saved.figure(saved.Problem)}, nil
+	f := saved.figure(saved.Problem)
+	if len(f.Panels[0].Curves) == 0 {
+		return nil, nil
+	}
+	return []*chart.Figure{f}, nil
 }
 
 // savedDistribution draws how returns vary from one episode to the next.

@@ -84,10 +84,8 @@ func (c *planCommand) planRobustSweep(ctx context.Context, p *loaded) error {
 		}
 	}
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
-	if c.sweep.plot != "" {
-		if err := rep.figure(p.title()).Save(c.sweep.plot); err != nil {
-			return failed(err)
-		}
+	if err := c.drawSweep(rep.figure(p.title())); err != nil {
+		return err
 	}
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
@@ -182,6 +180,11 @@ func (rep *robustSweep) figure(title string) *chart.Figure {
 			add(&bound, one.Bound)
 		}
 	}
-	panel.Curves = []chart.Curve{plan, bound}
+	for _, c := range []chart.Curve{plan, bound} {
+		rising(&c)
+		if len(c.X) > 0 {
+			panel.Curves = append(panel.Curves, c)
+		}
+	}
 	return &chart.Figure{Title: title + ": " + strings.Join(rep.Over, ", ") + " swept", Panels: []chart.Panel{panel}}
 }

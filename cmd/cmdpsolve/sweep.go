@@ -180,18 +180,26 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	}
 	progress.close()
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
-	if f := rep.figure(p.title()); c.sweep.plot != "" && len(f.Panels[0].Curves) == 0 {
-		c.say("nothing is drawn to %s: no plan was found", c.sweep.plot)
-	} else if c.sweep.plot != "" {
-		if err := f.Save(c.sweep.plot); err != nil {
-			return failed(err)
-		}
+	if err := c.drawSweep(rep.figure(p.title())); err != nil {
+		return err
 	}
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}
 	status := func(one *sweptReport) string { return one.Status }
 	return sweptVerdict(rep.Plans, status, p.verdict(exact.Undecided, c.iterations))
+}
+
+// drawSweep draws a sweep if that is asked for and a plan was found.
+func (c *planCommand) drawSweep(f *chart.Figure) error {
+	switch {
+	case c.sweep.plot == "":
+		return nil
+	case len(f.Panels[0].Curves) == 0:
+		c.say("nothing is drawn to %s: no plan was found", c.sweep.plot)
+		return nil
+	}
+	return failed(f.Save(c.sweep.plot))
 }
 
 // chooseSides has each limit on the side that the problem limits, above if it limits none.
@@ -309,6 +317,14 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 	}}
 }
 
+// rising turns a curve round that goes from the right to the left.
+func rising(c *chart.Curve) {
+	if n := len(c.X); n > 1 && c.X[0] > c.X[n-1] {
+		slices.Reverse(c.X)
+		slices.Reverse(c.Y)
+	}
+}
+
 // figure draws optimum and prices against the first limit, a curve for each value of the
 // others.
 func (rep *sweepReport) figure(title string) *chart.Figure {
@@ -349,10 +365,7 @@ func (rep *sweepReport) figure(title string) *chart.Figure {
 	f := &chart.Figure{Title: title + ": " + strings.Join(rep.Over, ", ") + " swept"}
 	for _, panel := range panels {
 		for k := range panel.Curves {
-			if c := &panel.Curves[k]; len(c.X) > 1 && c.X[0] > c.X[len(c.X)-1] {
-				slices.Reverse(c.X)
-				slices.Reverse(c.Y)
-			}
+			rising(&panel.Curves[k])
 		}
 		f.Panels = append(f.Panels, panel)
 	}

@@ -90,7 +90,7 @@ func (a answer) names(path string) []string {
 // digits writes a number with so many digits, and – for none.
 func digits(x float64, n int) string {
 	switch {
-	case math.IsNaN(x):
+	case math.IsNaN(x) || math.IsInf(x, 0):
 		return "–"
 	case x == 0:
 		return "0"
@@ -100,6 +100,15 @@ func digits(x float64, n int) string {
 
 func six(x float64) string   { return digits(x, 6) }
 func three(x float64) string { return digits(x, 3) }
+
+// apart writes numbers with as many digits as tell them apart.
+func apart(x, y float64) (string, string) {
+	n := 6
+	for n < 17 && x != y && digits(x, n) == digits(y, n) {
+		n++
+	}
+	return digits(x, n), digits(y, n)
+}
 
 // small writes an error: nobody reads those below 1e-9.
 func small(x float64) string {

@@ -1,16 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
-
-	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/query"
 )
 
 func (v *view) check() {
@@ -187,74 +180,4 @@ func (v *view) policyJudged() {
 	default:
 		v.say("The policy of %s misses a limit by %s.", file, missed)
 	}
-}
-
-// TestViewOfDrawnChecks: whatever the numbers of a check are, also those that hardly a problem has, each stands in its
-// place.
-func TestViewOfDrawnChecks(t *testing.T) {
-	p, err := load("inventory")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rng := rand.New(rand.NewPCG(68, 1))
-	yes, no := true, false
-	of := func(list ...float64) report.Number { return report.Number(list[rng.IntN(len(list))]) }
-	vector := func() named {
-		return p.named([]float64{float64(of(-3, 0.25, 7)), float64(of(-3, 0.25, 7))})
-	}
-	for range 300 {
-		rep := newCheckReport(p, []float64{-1, 0.125}, []float64{0.5, 1e4})
-		rep.compareLimits(p)
-		rep.Tolerance = of(1e-9, 2e-7)
-		switch rng.IntN(3) {
-		case 0:
-			rep.GapUpper = of(1e-8, 0.3)
-		case 1:
-			rep.Feasible, rep.GapLower = &no, of(0.1, 0.2)
-			rep.GapUpper = rep.GapLower + of(0, 1e-9, 0.05)
-			rep.Certificate = newCertificate(p, []float64{float64(of(0, 0.6)), float64(of(-0.8, 0.8))}, -0.3,
-				-0.3+float64(rep.GapLower), float64(rep.GapUpper))
-			rep.Certificate.Possible = rng.IntN(2) == 0
-			rep.Nearest = vector()
-			for _, l := range p.Limits {
-				rep.Conflict = append(rep.Conflict, drawnConflict(rng, l))
-			}
-		case 2:
-			rep.Feasible, rep.Rho = &yes, of(0, 3.5, math.NaN())
-			radius := of(0, 1e-3, 2.5, math.Inf(1))
-			rep.Slater = &slaterReport{radius, radius*of(1, 1+1e-8, 1.5) + of(0, 1), vector(), of(math.NaN(), 12)}
-			if radius > 0 {
-				rep.Slater.Bound = of(float64(rep.Slater.Bound), math.Inf(1))
-			}
-		}
-		var out bytes.Buffer
-		whole := rep.report(p)
-		whole.Result = true
-		if err := whole.Write(&out, report.JSON); err != nil {
-			t.Fatal(err)
-		}
-		checkView(t, readResult(t, []string{"check", "inventory"}, out.Bytes()))
-		if t.Failed() {
-			return
-		}
-	}
-}
-
-// drawnConflict is what a limit in conflict would have to be, or why that is not told.
-func drawnConflict(rng *rand.Rand, l *query.Limit) conflictReport {
-	c := conflictReport{Constraint: l.Name, Kind: l.Kind(), Return: l.Return, Limit: report.Number(l.Bound), limit: l}
-	c.Give = report.Number([]float64{0.5, 1e-3, 1e-7, 1e-11}[rng.IntN(4)])
-	c.Needed = c.Limit + c.Give
-	if l.AtLeast {
-		c.Needed = c.Limit - c.Give
-	}
-	switch rng.IntN(6) {
-	case 0:
-		c.Give, c.Needed, c.Unknown = report.NaN, report.NaN, true
-	case 1:
-		c.Give, c.Needed = report.NaN, report.NaN
-	case 2:
-		c.Needed = report.NaN
-	}
-	return c
 }

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
-
-	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/exact"
 )
 
 // horizon reports whether episodes have one.
@@ -128,9 +122,8 @@ func (v *view) conflict() {
 		case !c.has("needed"):
 			needed = "missed by " + give
 		default:
-			for n := 7; n <= 17 && strings.HasSuffix(needed, " "+digits(c.num("limit"), n-1)); n++ {
-				needed = cmp.Or(side, "≤ ") + digits(c.num("needed"), n)
-			}
+			value, _ := apart(c.num("needed"), c.num("limit"))
+			needed = cmp.Or(side, "≤ ") + value
 		}
 		v.row(c.text("constraint"), needed, give)
 	}
@@ -216,12 +209,14 @@ func (v *view) proof(every string) {
 		}
 		fallthrough
 	case len(terms) == 1 && sign > 0:
-		v.say("%s %s is at least %s, but at most %s is allowed.", every, sum, six(least), six(most))
+		low, high := apart(least, most)
+		v.say("%s %s is at least %s, but at most %s is allowed.", every, sum, low, high)
 	case len(terms) == 1:
-		v.say("%s %s is at most %s, but at least %s is asked for.", every, sum[1:], six(-least), six(-most))
+		low, high := apart(-least, -most)
+		v.say("%s %s is at most %s, but at least %s is asked for.", every, sum[1:], low, high)
 	default:
-		v.say("%s %s is at least %s, but in all that is allowed%s it is at most %s.", every, sum, six(least),
-			v.possible(), six(most))
+		low, high := apart(least, most)
+		v.say("%s %s is at least %s, but in all that is allowed%s it is at most %s.", every, sum, low, v.possible(), high)
 	}
 }
 
@@ -416,101 +411,5 @@ func (v *view) roundedSaid() {
 		"about rounded totals%s", exactly)
 }
 
-// branches says what endless runs come to.
-
-// distributions shows how returns vary.
-
-// histogram draws bars, the longest of forty characters.
-
 // policyShown: what a policy does where is compared with its file elsewhere.
 func (v *view) policyShown() {}
-
-// fleet is what the agents of a plan do.
-
-// uses lists what is used at each step, two returns side by side.
-
-// limitAt are the narrowest limits on a return at a step.
-
-// whole says what whole numbers of agents come to: of the limits that they exceed the one that is exceeded by most
-
-// agents.
-
-// safety says by how much limits are tightened.
-
-// check is what a check shows.
-
-// vector writes returns by name.
-
-// checkSentences say whether limits can be kept.
-
-// room says how far inside of its limits a policy can stay.
-
-// missingRows names the first states that seem to have lost rows.
-
-// policyJudged says what is known of a policy that was handed over.
-
-// front is what a trade-off curve shows.
-
-// printed are the vertices that differ in what is shown from the one before, all with --all.
-
-// simulate is what episodes of a policy show.
-
-// leastToGreatest writes what a return can be with four digits.
-
-// overSets is what a plan over a set of models shows.
-
-// sweep is what plans for many limits show.
-
-// sweptReturns are those that all plans have: the excess over a threshold that is chosen is not.
-
-// sweepOverSets is what plans over many sets show.
-
-// game is what the value or the gap of a game shows.
-
-// player lists a policy of at most 24 rows.
-
-// checkOfGame is what a check of a game shows.
-
-// log is what a plan from a log shows.
-
-// fleetPlayed is what episodes of a fleet show.
-
-// wayReturns are what each way to play a fleet returns, of more than three returns below each other.
-
-// worstLimits are, of each limit and way, the step at which it is broken most often, where there are several ways.
-
-// TestViewOfDrawnPlans: whatever the numbers of a plan are and however it ended, each stands in its place.
-func TestViewOfDrawnPlans(t *testing.T) {
-	rng := rand.New(rand.NewPCG(68, 2))
-	of := func(list ...float64) float64 { return list[rng.IntN(len(list))] }
-	for _, name := range []string{"inventory", "cliff:rows=3,cols=4,H=8"} {
-		p, err := load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 200 {
-			returns := make([]float64, len(p.Returns))
-			for i := range returns {
-				returns[i] = of(-3, 0.25, 7)
-			}
-			r := &exact.Result{Status: []exact.Verdict{exact.Optimal, exact.Stopped, exact.Undecided}[rng.IntN(3)],
-				Returns: returns, Policy: new(exact.Policy), Objective: of(-1.5, 0.125), Tolerance: 1e-7,
-				Rho: of(0, 2.5), Randomized: rng.IntN(3), Iterations: 1 + rng.IntN(3)}
-			r.Violation, r.Gap = p.Task.Violation(returns), of(0, 1e-10, 1e-3, 0.5)
-			r.Bound = r.Objective - r.Gap
-			if r.Status == exact.Stopped && rng.IntN(3) == 0 {
-				r.Bound, r.Gap = math.Inf(-1), math.Inf(1)
-			}
-			var out bytes.Buffer
-			whole := newPlanReport(p, r, 0).report(p, r.Returns)
-			whole.Result = true
-			if err := whole.Write(&out, report.JSON); err != nil {
-				t.Fatal(err)
-			}
-			checkView(t, readResult(t, []string{"plan", name}, out.Bytes()))
-			if t.Failed() {
-				return
-			}
-		}
-	}
-}
