@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +131,42 @@ func TestShards(t *testing.T) {
 		}
 		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
 			t.Errorf("%s: %s: want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestPartsOfSuites: every run of a suite is in one part, and no part has more than one run more than another.
+func TestPartsOfSuites(t *testing.T) {
+	folder := &contest.Folder{Path: t.TempDir()}
+	var events []*event
+	all := 0
+	for i, seeds := range []int{1, 1, 2, 1} {
+		p, err := load(diceFile(t, "goal: {maximize: gain}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := contest.Defaults()
+		s.Algorithms, s.Seeds = []string{"moma"}, seeds
+		c, err := newContest(t.Context(), p, s, contest.PrepareOptions{Unsolved: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := folder.Add(c, fmt.Sprint("dice", i)); err != nil {
+			t.Fatal(err)
+		}
+		events, all = append(events, &event{c, p}), all+seeds
+	}
+	for parts := 1; parts <= all+1; parts++ {
+		sum, least, most := 0, all, 0
+		for k := range parts {
+			mine, others, total, err := (&suiteOptions{}).missing(events, folder, contest.Shard{Index: k, Count: parts})
+			if err != nil || total != all || len(mine)+others != all {
+				t.Fatalf("part %d of %d: %d runs and %d others of %d, %v", k+1, parts, len(mine), others, total, err)
+			}
+			sum, least, most = sum+len(mine), min(least, len(mine)), max(most, len(mine))
+		}
+		if sum != all || most > least+1 {
+			t.Errorf("%d parts of %d runs have %d, from %d to %d", parts, all, sum, least, most)
 		}
 	}
 }

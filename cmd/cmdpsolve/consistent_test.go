@@ -70,6 +70,9 @@ func checkConsistent(t *testing.T, r *result) {
 			c.obj("returns").obj(goal).num(map[bool]string{true: "least", false: "greatest"}[c.maximizes()]))
 		c.shares("policies that are drawn", c.list("drawn"), "probability", 1)
 		c.setOfModels(goal)
+		if of := c.obj("confidence"); of != nil {
+			c.same("choices", of.num("choices"), of.num("clopper_pearson")+of.num("weissman")+of.num("unvisited"))
+		}
 	case "game":
 		c.same("the value and the return", c.num("objective"), c.of("returns", goal).num(""))
 		c.want(c.text("verdict") == "minimax" || !c.has("violation"), "a violation beside a gap", c.num("violation"))
@@ -457,6 +460,7 @@ func TestCommandsAgree(t *testing.T) {
 // TestSlackOfSteps: the largest slack of a limit at each step is the least of those at the steps alone.
 func TestSlackOfSteps(t *testing.T) {
 	t.Chdir(t.TempDir())
+	var tails []answer // of all steps together
 	slackOf := func(limit string) float64 {
 		text := vans("{return: places, " + limit + "}")
 		if err := os.WriteFile("steps.yaml", []byte(text), 0o600); err != nil {
@@ -473,9 +477,12 @@ func TestSlackOfSteps(t *testing.T) {
 			if !near(got, end) {
 				t.Errorf("%s: the slider ends at %g: want %g", limit, got, end)
 			}
+		} else if strings.HasPrefix(limit, "each_step") {
+			tails = append(tails, pageOf(t, "steps.yaml").about.list("tails")[0])
 		}
 		return slack
 	}
+	ends := map[string]float64{}
 	for _, side := range []string{"at_most: 5", "at_least: 1"} {
 		least, greatest := math.Inf(1), math.Inf(-1)
 		for step := 1; step <= 3; step++ {
@@ -487,6 +494,13 @@ func TestSlackOfSteps(t *testing.T) {
 		}
 		if side == "at_least: 1" && near(least, greatest) {
 			t.Errorf("all steps have the slack %g", least)
+		}
+		ends[side] = greatest
+	}
+	for _, tail := range tails { // a slider of all steps goes as far as any of them
+		if least, most := 5-ends["at_most: 5"], 1+ends["at_least: 1"]; !near(tail.num("min"), least) ||
+			!near(tail.num("max"), most) {
+			t.Errorf("a slider goes from %g to %g: want %g to %g", tail.num("min"), tail.num("max"), least, most)
 		}
 	}
 }
@@ -654,6 +668,40 @@ func TestDrawnOfSets(t *testing.T) {
 	}
 	if breaking < 2 || inside < 2 {
 		t.Errorf("%d policies that are drawn break a limit, %d not in every model: want more", breaking, inside)
+	}
+}
+
+// TestIntervalsOfLogs: of the choices with several successors a plan from a log knows which it has never seen, and all
+// numbers fit each other and are shown.
+func TestIntervalsOfLogs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 8))
+	t.Chdir(t.TempDir())
+	for trial := range 6 {
+		p := drawProblem(rng, "horizon: 3")
+		p.limits = nil
+		log, several, unseen := "state,action,next,count\n", 0, 0
+		for _, r := range p.rows {
+			seen := rng.IntN(3) > 0
+			if r.next[0] != r.next[1] {
+				several++
+				unseen += indicator(!seen)
+			}
+			for k := range r.next[:2*indicator(seen)] {
+				log += fmt.Sprintf("%d,%d,%d,%d\n", r.state, r.action, r.next[k], 1+rng.IntN(200))
+			}
+		}
+		if err := os.WriteFile("log.csv", []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"plan", p.write(t, 1), "--log", "log.csv", "--pool", "--confidence", "0.9"}
+		_, status := printed(t, "json", args...)
+		r := resultOf(t, &ask{args: args, fails: status != exitDone})
+		checkView(t, r)
+		checkConsistent(t, r)
+		if c := answer(r.has).obj("confidence"); int(c.num("choices")) != several || int(c.num("unvisited")) != unseen {
+			t.Errorf("trial %d: %g choices, %g of them never seen: want %d and %d", trial, c.num("choices"),
+				c.num("unvisited"), several, unseen)
+		}
 	}
 }
 

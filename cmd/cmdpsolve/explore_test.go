@@ -351,6 +351,31 @@ func TestExploreOtherThresholds(t *testing.T) {
 	}
 }
 
+// TestNearestThresholds: of the thresholds that can do the nearest to the bound is the first to be tried.
+func TestNearestThresholds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 4))
+	for range 100 {
+		l := &query.Limit{Scope: query.WorstEpisodes, Bound: 2, AtLeast: rng.IntN(2) == 0}
+		for range rng.IntN(4) {
+			x := 2 * rng.Float64() // up to the bound, or from it
+			if l.AtLeast {
+				x += 2
+			}
+			l.Thresholds = append(l.Thresholds, x)
+		}
+		slices.Sort(l.Thresholds)
+		got := atBounds(&query.Query{Limits: []*query.Limit{l}})[0]
+		if len(l.Thresholds) == 0 {
+			l.Thresholds = []float64{l.Bound}
+		}
+		for _, x := range l.Thresholds {
+			if math.Abs(x-l.Bound) < math.Abs(got-l.Bound) {
+				t.Errorf("of %v %g is the nearest to %g: want %g", l.Thresholds, got, l.Bound, x)
+			}
+		}
+	}
+}
+
 // TestExploreTargetOfGame: where there is no one policy for a player, the page is told why.
 func TestExploreTargetOfGame(t *testing.T) {
 	p, err := load("matrix:game=regret2,limit=-0.1")

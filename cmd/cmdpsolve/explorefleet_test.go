@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,7 @@ func TestExploredFleet(t *testing.T) {
 			t.Errorf("step %d: use %v at the price %v", h+1, x, a.Used[0].Prices[h])
 		}
 	}
+	checkTailsOfSteps(t, e)
 
 	// An agent is somewhere at each of 12 steps.
 	for kind := range e.about.Fleet.Types {
@@ -131,5 +133,33 @@ func tryFleet(t *testing.T, chrome context.Context) {
 	b.wait(`document.querySelectorAll("#table tbody tr").length === 2`) // full and empty
 	if s := b.complaints(); s != "" {
 		t.Errorf("the browser complains: %s", s)
+	}
+}
+
+// checkTailsOfSteps: what limits at single steps can be goes from the least to the greatest of these steps.
+func checkTailsOfSteps(t *testing.T, e *explorer) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(70, 9))
+	for range 20 {
+		low, high, want := make([]float64, len(e.Returns)), make([]float64, len(e.Returns)), map[string][2]float64{}
+		for i := range low {
+			low[i], high[i] = -rng.Float64(), rng.Float64()
+		}
+		for _, l := range e.Limits {
+			if i := l.Coordinate(); l.Step > 0 {
+				ends := want[l.Return]
+				want[l.Return] = [2]float64{min(ends[0], low[i]), max(ends[1], high[i])}
+			}
+		}
+		a := new(aboutReport)
+		e.describeFleet(a, low, high)
+		for _, r := range a.Tails {
+			if got := [2]float64{float64(r.Min), float64(r.Max)}; got != want[r.Name] {
+				t.Errorf("%s goes from %v: want %v", r.Name, got, want[r.Name])
+			}
+		}
+		if len(a.Tails) != len(want) {
+			t.Errorf("%d returns at single steps: want %d", len(a.Tails), len(want))
+		}
 	}
 }

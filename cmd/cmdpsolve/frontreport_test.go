@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -123,6 +124,33 @@ func TestBandsReachTheCorners(t *testing.T) {
 	}
 	if corners < 8 {
 		t.Errorf("%d corners: want more", corners)
+	}
+}
+
+// TestTrimmedContours: a curve keeps its points that are not as good as one with more of the first return.
+func TestTrimmedContours(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 3))
+	for range 200 {
+		n, flat, up, sign := 2+rng.IntN(6), rng.IntN(4), float64(1-2*rng.IntN(2)), float64(1-2*rng.IntN(2))
+		var c chart.Curve
+		for i := range n {
+			steps := max(0, i-flat) // flat at the left
+			if sign < 0 {
+				steps = min(i, max(0, n-1-flat))
+			}
+			c.X, c.Y = append(c.X, float64(i)), append(c.Y, 50+up*float64(steps))
+		}
+		c.Low, c.High = slices.Clone(c.Y), slices.Clone(c.Y)
+		var want []float64
+		for i, x := range c.X {
+			better := slices.IndexFunc(c.X, func(z float64) bool { return sign*z > sign*x && c.Y[int(z)] == c.Y[i] })
+			if better < 0 {
+				want = append(want, x)
+			}
+		}
+		if got := trimmed(c, sign); !slices.Equal(got.X, want) || len(got.Y) != len(want) || len(got.Low) != len(want) {
+			t.Errorf("%v, %v, sign %g: kept %v, want %v", c.X, c.Y, sign, got.X, want)
+		}
 	}
 }
 

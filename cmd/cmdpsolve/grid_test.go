@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +23,50 @@ func TestMarksOfMap(t *testing.T) {
 	want := []gridMark{{0, 0, "start"}, {1, 1, "hole"}, {1, 3, "hole"}, {2, 3, "hole"}, {3, 0, "hole"}, {3, 3, "goal"}}
 	if got := gridOf(p.Query).Marks; !slices.Equal(got, want) {
 		t.Errorf("got %v: want %v", got, want)
+	}
+}
+
+// TestEndsOfEpisodes: a state of rest is called after the return that every step into it has, if there is one alone.
+func TestEndsOfEpisodes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 5))
+	file, returns := filepath.Join(t.TempDir(), "ends.yaml"), []string{"a", "b", "c"}
+	for range 30 {
+		text := "format: cmdp/1\nhorizon: 2\nstates: 6\nstart: 0\nreturns: [a, b, c]\ngoal: {maximize: a}\ntransitions:\n"
+		for s := 3; s < 6; s++ {
+			text += fmt.Sprintf("  - {state: %d, action: stay, next: {%[1]d: 1}, returns: [0, 0, 0]}\n", s)
+		}
+		always := map[int][]string{} // what all steps into a state have
+		for k := range 6 {
+			to, has := rng.IntN(6), make([]int, 3)
+			for i := range has {
+				has[i] = indicator(rng.IntN(3) > 0) * (1 - 3*rng.IntN(2))
+			}
+			text += fmt.Sprintf("  - {state: %d, action: %d, next: {%d: 1}, returns: [%d, %d, %d]}\n", k/2, k%2, to, has[0],
+				has[1], has[2])
+			if to < 3 {
+				continue
+			}
+			if _, known := always[to]; !known {
+				always[to] = slices.Clone(returns)
+			}
+			always[to] = slices.DeleteFunc(always[to], func(name string) bool { return has[slices.Index(returns, name)] == 0 })
+		}
+		want := map[int]string{}
+		for s, names := range always {
+			if want[s] = "end"; len(names) == 1 {
+				want[s] = names[0]
+			}
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := endings(p.Problem); !maps.Equal(got, want) {
+			t.Errorf("%s: %v: want %v", text, got, want)
+		}
 	}
 }
 

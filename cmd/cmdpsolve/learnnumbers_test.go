@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -314,6 +315,12 @@ func TestAdviceGoesByEachLimit(t *testing.T) {
 	for range 30 {
 		limit, optimum := math.Exp(6*rng.Float64()-3), math.Exp(6*rng.Float64()-3)
 		share := []float64{0.1, 0.01}[rng.IntN(2)]
+		switch rng.IntN(4) {
+		case 0:
+			limit = 0
+		case 1:
+			optimum = 0
+		}
 		wanted := fmt.Sprintf("goal: {minimize: gain}\nconstraints: [{return: harm, at_most: %g}]\n", limit)
 		p, err := load(diceFile(t, wanted))
 		if err != nil {
@@ -322,11 +329,17 @@ func TestAdviceGoesByEachLimit(t *testing.T) {
 		s := &session{p: p, Contest: new(contest.Contest)}
 		s.Task = p.Task
 		mean := make([]float64, 2)
-		over := [2]float64{optimum * (1 + 2*share*rng.Float64()), limit * (1 + 2*share*rng.Float64())}
+		within := [2]float64{share * optimum, share * limit} // 0 is off by a share of all that there is
+		for i, x := range []float64{optimum, limit} {
+			if x == 0 {
+				within[i] = share * math.Hypot(p.Scale()[0], p.Scale()[1])
+			}
+		}
+		over := [2]float64{optimum + 2*within[0]*rng.Float64(), limit + 2*within[1]*rng.Float64()}
 		for i, name := range p.Returns {
 			mean[i] = over[map[string]int{"gain": 0, "harm": 1}[name]]
 		}
-		want := over[0]-optimum > share*optimum || over[1]-limit > share*limit
+		want := over[0]-optimum > within[0] || over[1]-limit > within[1]
 		if got := s.off(mean, optimum, share); got != want {
 			t.Errorf("gain %g beside %g, harm %g beside %g: off by %g is %v", over[0], optimum, over[1], limit, share, got)
 		}
@@ -372,6 +385,28 @@ func TestEpisodesOfGames(t *testing.T) {
 		}
 		if err := l.choose(p); err != nil || l.settings.Episodes != c.want {
 			t.Errorf("%s %v: %d episodes, %v: want %d", c.problem, c.args, l.settings.Episodes, err, c.want)
+		}
+	}
+}
+
+// TestHistoriesInOrder: a result is refused whose records are not of later and later episodes.
+func TestHistoriesInOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 2))
+	for range 100 {
+		var records []string
+		last, right := 0, true
+		for range 1 + rng.IntN(4) {
+			episode := last + rng.IntN(4)
+			right = right && episode > last
+			last = episode
+			records = append(records, fmt.Sprintf(`{"episode": %d, "regret": 1}`, episode))
+		}
+		history := strings.Join(records, ", ")
+		for _, text := range []string{`{"problem": "p", "algorithm": "moma", "history": [` + history + `]}`,
+			`{"problem": "p", "rows": [{"algorithm": "a", "runs": 1, "history": [` + history + `]}]}`} {
+			if list, err := drawingsIn([]byte(text)); (err == nil) != right || right && len(list) != 1 {
+				t.Errorf("%s: %v", text, err)
+			}
 		}
 	}
 }

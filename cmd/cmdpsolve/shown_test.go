@@ -347,6 +347,14 @@ func checkPage(t *testing.T, r *result) {
 		t.Errorf("%v: %v", r.args, err)
 		return
 	}
+	said, _ := r.has["status"].(string)
+	if verdict, judged := r.has["verdict"].(string); judged && verdict != "" {
+		said = verdict
+	}
+	if good := slices.Contains([]string{"optimal", "approachable", "minimax"}, said); page.Verdict != said ||
+		page.Good != good {
+		t.Errorf("%v: a page says %q, good %v: want %q, %v", r.args, page.Verdict, page.Good, said, good)
+	}
 	for _, of := range append(page.Tables, page.Facts) {
 		for _, row := range of.Rows {
 			if of.Heads != nil && len(row) != len(of.Heads) {

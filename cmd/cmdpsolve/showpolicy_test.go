@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -87,6 +88,64 @@ func TestShownPolicy(t *testing.T) {
 	}
 	if shown < 40 {
 		t.Errorf("%d choices are shown: want more", shown)
+	}
+}
+
+// TestVisitsOfComponents: the visits of all lines are the steps of an episode, whichever policies are drawn; the lines of
+// a long table are those with the most.
+func TestVisitsOfComponents(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 6))
+	var components []exact.WeightedPolicy
+	var p *loaded
+	drawn := drawProblem(rng, "horizon: 5")
+	drawn.limits = nil
+	for k, goal := range []string{"maximize: gain", "minimize: gain"} {
+		drawn.goal = goal
+		var err error
+		p, err = load(drawn.write(t, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Solve(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		components = append(components, exact.WeightedPolicy{Weight: 0.25 + 0.5*float64(k), Policy: r.Policy})
+	}
+	v, sum := &policyShown{loaded: p, components: components, draws: true}, 0.0
+	for i := range components {
+		if err := v.add(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range v.lines {
+		sum += l.visits
+	}
+	if math.Abs(sum-5) > 1e-9 {
+		t.Errorf("%d lines have %g visits in 5 steps", len(v.lines), sum)
+	}
+	for range 20 {
+		v.lines = nil
+		var visits []float64
+		for range 1 + rng.IntN(80) {
+			x := rng.Float64()
+			visits = append(visits, x)
+			v.lines = append(v.lines, policyLine{component: 1, visits: x, steps: stepRun{1, 5, fmt.Sprint(x)}})
+		}
+		want := slices.Sorted(slices.Values(visits))
+		least := want[max(0, len(want)-mostLines)]
+		visits = slices.DeleteFunc(visits, func(x float64) bool { return x < least })
+		var shown []float64
+		for _, row := range v.table()[0].(*report.Table).Rows {
+			x, err := strconv.ParseFloat(fmt.Sprint(row[len(row)-1]), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = append(shown, x)
+		}
+		if !slices.Equal(shown, visits) {
+			t.Errorf("of %d lines %v are shown: want %v", len(v.lines), shown, visits)
+		}
 	}
 }
 

@@ -15,8 +15,10 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/robust"
 )
 
 // worthOf are the returns of a policy file, by check.
@@ -409,5 +411,49 @@ func TestStatusOfErrors(t *testing.T) {
 		if status, said := statusOf(c.err); status != c.status || said != c.said {
 			t.Errorf("%v: status %d, said %v: want %d, %v", c.err, status, said, c.status, c.said)
 		}
+	}
+}
+
+// TestWordsOfFailures: what keeps a solver from an answer is told with all that it depends on, and nothing else.
+func TestWordsOfFailures(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 7))
+	p, err := load("inventory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func() bool { return rng.IntN(2) == 0 }
+	check := func(err error, parts map[string]bool) {
+		t.Helper()
+		for text, want := range parts {
+			if strings.Contains(err.Error(), text) != want {
+				t.Errorf("%q: want %q: %v", err, text, want)
+			}
+		}
+	}
+	for range 60 {
+		no := &exact.NoTotalError{State: rng.IntN(p.Model.States()), Return: rng.IntN(3) - 1, Wanted: is(), Kept: is()}
+		check(p.stopped(no), map[string]bool{"state " + p.StateName(no.State) + " ": true,
+			"action " + p.ActionName(0, no.State, 0): true, "return ": no.Return >= 0,
+			"return " + p.Returns[max(0, no.Return)] + " ": no.Return >= 0, "grows without limit": no.Wanted,
+			"long-run means": no.Wanted, "is not well-defined": !no.Wanted, "every policy": !no.Wanted,
+			"that keeps the limits": no.Kept && !no.Wanted})
+		none := &robust.NotDefinedError{At: make([]robust.StateChoice, 1+rng.IntN(12)), Zero: is(), Mean: is()}
+		for i := range none.At {
+			none.At[i].State = rng.IntN(p.Model.States())
+		}
+		parts := map[string]bool{"the total": !none.Mean, "comes to rest": !none.Mean, "the long-run mean": none.Mean,
+			"different places": none.Mean, "lower bound is 0": none.Zero, " more": len(none.At) > 8,
+			fmt.Sprintf(" %d more", len(none.At)-8): len(none.At) > 8}
+		for _, at := range none.At[:min(8, len(none.At))] {
+			parts["of state "+p.StateName(at.State)] = true
+		}
+		check(p.stopped(none), parts)
+		c, r := &planCommand{}, &exact.Result{Status: exact.Undecided, Iterations: 1 + rng.IntN(3), Tolerance: 1e-7,
+			Violation: []float64{0, 5e-7, 0.25}[rng.IntN(3)], Gap: 0.125}
+		c.iterations = 3
+		end, far, near := r.Iterations == 3, r.Violation > 0.1, r.Violation > 1e-7 && r.Violation < 0.1
+		check(c.undecided(p, r), map[string]bool{"see --iterations": end, "miss the limits by 0.25": far && !end,
+			"as near to the limits as 5e-07": near && !end, "than 0.125 (see --gap)": !end && !far && !near,
+			"after " + many(float64(r.Iterations), "value iteration"): true})
 	}
 }

@@ -228,6 +228,31 @@ func TestDrawnTables(t *testing.T) {
 	}
 }
 
+// TestCommentsOfLatex: whatever texts hold, they stand in a file of LaTeX as comments of plain signs.
+func TestCommentsOfLatex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 1))
+	signs := []rune("ab%\n\r\t\\é≤ \u2028")
+	for range 100 {
+		text := func() string {
+			word := ""
+			for range 1 + rng.IntN(8) {
+				word += string(signs[rng.IntN(len(signs))])
+			}
+			return word
+		}
+		r := &Report{Sections: []Section{Title(text()), Heading{text(), text()}, List{text()}, Note{text(), text()}}}
+		got := written(t, r, LaTeX)
+		for line := range strings.Lines(got) {
+			if line != "\n" && line[0] != '%' {
+				t.Fatalf("%q has the line %q", got, line)
+			}
+		}
+		if at := strings.IndexFunc(got, func(x rune) bool { return x > '~' || x < ' ' && x != '\n' }); at >= 0 {
+			t.Fatalf("%q has %q", got, got[at:])
+		}
+	}
+}
+
 // TestObject: members keep their order, and signs of HTML stay as they are.
 func TestObject(t *testing.T) {
 	o := Object{{"z", 1}, {"a", Object{}}, {"<", []Object{{{"m", NaN}}}}, {"s", "a & b"}}
