@@ -49,7 +49,8 @@ func TestEndsOfEpisodes(t *testing.T) {
 			if _, known := always[to]; !known {
 				always[to] = slices.Clone(returns)
 			}
-			always[to] = slices.DeleteFunc(always[to], func(name string) bool { return has[slices.Index(returns, name)] == 0 })
+			always[to] = slices.DeleteFunc(always[to],
+				func(name string) bool { return has[slices.Index(returns, name)] == 0 })
 		}
 		want := map[int]string{}
 		for s, names := range always {

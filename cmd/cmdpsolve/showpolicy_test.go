@@ -91,8 +91,8 @@ func TestShownPolicy(t *testing.T) {
 	}
 }
 
-// TestVisitsOfComponents: the visits of all lines are the steps of an episode, whichever policies are drawn; the lines of
-// a long table are those with the most.
+// TestVisitsOfComponents: the visits of all lines are the steps of an episode, whichever policies are drawn; the lines
+// of a long table are those with the most.
 func TestVisitsOfComponents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(70, 6))
 	var components []exact.WeightedPolicy

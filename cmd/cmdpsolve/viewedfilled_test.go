@@ -123,8 +123,8 @@ func (f *filler) certificate() *exact.Certificate {
 func (f *filler) conflicts() (clash []conflictReport) {
 	undecided := f.is(3)
 	for _, l := range f.p.Limits[:f.IntN(len(f.p.Limits)+1)] {
-		c := conflictReport{Constraint: l.Name, Kind: l.Kind(), Return: l.Return, Limit: report.Number(l.Bound), limit: l,
-			Undecided: undecided, Give: f.of(0.5, 1e-3, 1e-7, 1e-11)}
+		c := conflictReport{Constraint: l.Name, Kind: l.Kind(), Return: l.Return, Limit: report.Number(l.Bound),
+			limit: l, Undecided: undecided, Give: f.of(0.5, 1e-3, 1e-7, 1e-11)}
 		c.Needed = c.Limit + c.Give
 		if l.AtLeast {
 			c.Needed = c.Limit - c.Give
@@ -196,7 +196,8 @@ var filledKinds = map[string]func(*filler) (words string, made *report.Report){
 		case d.Certificate != nil:
 			d.Conflict = f.conflicts()
 		case d.Return == "" && f.is(4) && !f.p.isFleet():
-			d.Never = &neverReport{Nodes: f.IntN(3), Relaxed: f.of(0.125, math.NaN()), found: d.Objective == d.Objective}
+			d.Never = &neverReport{Nodes: f.IntN(3), Relaxed: f.of(0.125, math.NaN()),
+				found: d.Objective == d.Objective}
 		case f.p.isFleet():
 			f.fleetPlan(d)
 		}
@@ -418,7 +419,8 @@ func (f *filler) logged() (string, *report.Report) {
 	}
 	if f.is(2) {
 		for _, l := range f.p.Rows() {
-			c.Margins.Names, c.Margins.Values = append(c.Margins.Names, l.Name), append(c.Margins.Values, f.of(0.25, -3))
+			c.Margins.Names = append(c.Margins.Names, l.Name)
+			c.Margins.Values = append(c.Margins.Values, f.of(0.25, -3))
 		}
 	}
 	words := "plan --log x.csv"
@@ -588,7 +590,8 @@ func TestViewOfFilledResults(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(70, 1))
 	for _, name := range []string{"inventory", "cliff:rows=3,cols=4,H=8", "../../docs/examples/clinic.yaml", file} {
-		p, err := (&memoryOptions{stored: true, fleets: true}).load(t.Context(), streams{problem: new(problem.ReadOptions)}, name)
+		options := &memoryOptions{stored: true, fleets: true}
+		p, err := options.load(t.Context(), streams{problem: new(problem.ReadOptions)}, name)
 		if err != nil {
 			t.Fatal(err)
 		}
