@@ -322,6 +322,43 @@ func TestDistinctActions(t *testing.T) {
 	}
 }
 
+// TestStateNames: states are called by the values of their variables, or by the text of a single one.
+func TestStateNames(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 11))
+	for range 200 {
+		m := exchangetest.Random(rng, exchangetest.Has{Names: true, TextNames: true})
+		names := m.StateNames()
+		if (names == nil) != (m.Variables == nil) {
+			t.Fatalf("names %q of %+v", names, m.Variables)
+		}
+		for s, name := range names {
+			var parts []string
+			for _, v := range m.Variables {
+				value := ""
+				switch {
+				case v.Text != nil:
+					value = v.Text[s]
+				case v.Bool:
+					value = fmt.Sprint(v.Ints[s] == 1)
+				default:
+					value = fmt.Sprint(v.Ints[s])
+				}
+				if v.Value(s) != value {
+					t.Fatalf("state %d of %+v has the value %s", s, v, v.Value(s))
+				}
+				parts = append(parts, v.Name+"="+value)
+			}
+			want := strings.Join(parts, ",")
+			if len(parts) == 1 {
+				want = strings.TrimPrefix(want, "name=")
+			}
+			if name != want {
+				t.Fatalf("state %d is called %q: want %q", s, name, want)
+			}
+		}
+	}
+}
+
 // TestDrawnActions: the choices of a state have different names. The first one of a given name keeps it, what has none
 // is called by its number, and where that is taken there is a number behind it.
 func TestDrawnActions(t *testing.T) {
@@ -466,6 +503,15 @@ func TestRestAtDeadlocks(t *testing.T) {
 			}
 		}
 		m.Labels = []exchange.Label{{Name: exchange.Deadlock, States: label}}
+		var deadlocks []int32
+		for s := range int32(m.States()) {
+			if m.First[s] == m.First[s+1] || slices.Contains(label, s) {
+				deadlocks = append(deadlocks, s)
+			}
+		}
+		if got := m.Deadlocks(); !slices.Equal(got, deadlocks) {
+			t.Fatalf("deadlocks %v: want %v", got, deadlocks)
+		}
 		m.RestAtDeadlocks()
 		for s := range m.States() {
 			if got := say(m, s, false); got != want[s] {

@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +76,7 @@ func TestStormForms(t *testing.T) {
 			}
 		}
 		text = strings.Replace(text, fmt.Sprintf("choices\n%d\n", rows), fmt.Sprintf("choices\n%d\n", count), 1)
+		text = otherForm(rng, text)
 		again, err := read(text)
 		if count > rows && err != nil && strings.Contains(err.Error(), fmt.Sprintf("@nr_choices is %d", count)) {
 			continue
@@ -85,6 +88,37 @@ func TestStormForms(t *testing.T) {
 			t.Fatal(i, err, text)
 		}
 	}
+}
+
+// otherForm says the same with numbers that are fractions or stand in the header, and with other spaces and comments.
+func otherForm(rng *rand.Rand, text string) string {
+	number := func(x string) string {
+		if r, ok := new(big.Rat).SetString(x); ok && rng.IntN(3) == 0 {
+			return r.String()
+		}
+		return strings.Repeat(" ", rng.IntN(2)) + x + strings.Repeat(" ", rng.IntN(2))
+	}
+	defined := "@placeholders\n"
+	text = regexp.MustCompile(`(?m) : .*$`).ReplaceAllStringFunc(text, func(value string) string {
+		value = value[3:]
+		if least, greatest, ok := strings.Cut(strings.Trim(value, "[]"), ", "); ok {
+			return " : [" + number(least) + "," + number(greatest) + "]"
+		}
+		if rng.IntN(3) > 0 {
+			return " :" + number(value)
+		}
+		name := fmt.Sprintf("$p%d", rng.IntN(1<<30))
+		defined += name + " :" + number(value) + []string{"\n", "\n\n", "\n// a comment\n"}[rng.IntN(3)]
+		return " : " + name
+	})
+	for _, key := range []string{"@type", "@value_type", "@parameters", "@reward_models", "@nr_states", "@nr_choices"} {
+		text = strings.Replace(text, key, []string{"", "\n", "// @model\n"}[rng.IntN(3)]+key, 1)
+	}
+	if rng.IntN(2) == 0 {
+		text = strings.Replace(text, "_type: double", "_type:rational", 1)
+	}
+	text = strings.Replace(text, "@nr_states", defined+"@nr_states", 1)
+	return strings.ReplaceAll(text, "\n", []string{"\n", "\r\n", " \n"}[rng.IntN(3)])
 }
 
 // sample is written as Storm writes: tabs, an empty line of parameters, a blank

@@ -91,6 +91,9 @@ func Random(rng *rand.Rand, has Has) *exchange.Model {
 	for i := range rng.IntN(4) {
 		r := randomReward(rng, m, one(has.StateRewards))
 		r.Name = "reward" + strconv.Itoa(i)
+		if i == 0 && rng.IntN(4) == 0 { // as a label
+			r.Name = "goal"
+		}
 		if one(has.BranchRewards) && r.State == nil {
 			r.Choice, r.Branch = nil, numbers(rng, m.Branches())
 		}
@@ -99,7 +102,7 @@ func Random(rng *rand.Rand, has Has) *exchange.Model {
 	return m
 }
 
-// randomVariables returns a number and a truth value for each state.
+// randomVariables returns a number and a truth value for each state, and a text now and then.
 func randomVariables(rng *rand.Rand, states int) []exchange.Variable {
 	number := exchange.Variable{Name: "x", Ints: make([]int64, states)}
 	truth := exchange.Variable{Name: "b", Bool: true, Ints: make([]int64, states)}
@@ -108,7 +111,15 @@ func randomVariables(rng *rand.Rand, states int) []exchange.Variable {
 		number.Ints[s] = rng.Int64N(most) - most/2*rng.Int64N(2)
 		truth.Ints[s] = rng.Int64N(2)
 	}
-	return []exchange.Variable{number, truth}
+	all := []exchange.Variable{number, truth}
+	if rng.IntN(4) == 0 {
+		text := exchange.Variable{Name: "c"}
+		for range states {
+			text.Text = append(text.Text, []string{"red", "dark blue"}[rng.IntN(2)])
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // randomReward returns a reward of states, 0 where these rest, or of choices.

@@ -401,6 +401,10 @@ func TestPacked(t *testing.T) {
 		plain := written(t, name, m)
 		for _, how := range []string{".gz", ".xz"} {
 			packed := written(t, name+how, m)
+			again, err := formats.Read(packed, name+how, formats.LanguageOptions{})
+			if err != nil || exchangetest.Same(m, again) != nil {
+				t.Error(name+how, err)
+			}
 			if len(packed) != len(plain) {
 				t.Errorf("%d files, compressed %d", len(plain), len(packed))
 			}
@@ -516,6 +520,9 @@ func TestChangedNumbers(t *testing.T) {
 			}
 			file := slices.Sorted(maps.Keys(files))[rng.IntN(len(files))]
 			text := string(files[file].Data)
+			if strings.HasPrefix(text, "# States\n(s)") {
+				continue // the names are in comments
+			}
 			at := slices.DeleteFunc(words.FindAllStringIndex(text, -1), func(at []int) bool {
 				return strings.Trim(text[at[0]:at[1]], "0123456789") != ""
 			})
@@ -575,6 +582,43 @@ func TestPlayersOfLanguages(t *testing.T) {
 			}
 			if to2 != 1 {
 				t.Errorf("entering earns %g in all: want 1", to2)
+			}
+		}
+	}
+}
+
+// TestLanguageOptions: a model in a language begins where it says, in one state unless several are asked for, states
+// that are to be at rest have no choices, errors name the file as they are told, and written states keep their names.
+func TestLanguageOptions(t *testing.T) {
+	const walk = "mdp\nmodule m\n  x : [0..3];\n  [] x<3 -> 0.5:(x'=x+1) + 0.5:(x'=0);\n  [] x=3 -> true;\nendmodule\n"
+	files := fstest.MapFS{"m.prism": {Data: []byte(walk + "init x<2 endinit\n")}, "one.prism": {Data: []byte(walk)}}
+	for _, several := range []bool{false, true} {
+		for _, rest := range []string{"", "x=2", "x=", "false"} {
+			for _, name := range []string{"m.prism", "one.prism"} {
+				o := formats.LanguageOptions{Path: "elsewhere.prism", Rest: rest, AnyStart: several}
+				m, err := formats.Read(files, name, o)
+				want := ""
+				switch {
+				case name == "m.prism" && !several:
+					want = "elsewhere.prism:7:7: 2 initial states"
+				case rest == "x=":
+					want = "the condition of states at rest: "
+				}
+				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%s, at rest %q, any start %t: %v: want %s", name, rest, several, err, want)
+				}
+				if err != nil {
+					continue
+				}
+				choices := 4
+				if rest == "x=2" {
+					choices = 2 // state 3 is not met
+				}
+				again, err := formats.Read(written(t, "m.umb", m), "m.umb", formats.LanguageOptions{})
+				if err != nil || m.Choices() != choices || m.Described.StateName(1) != again.StateNames()[1] {
+					t.Errorf("%s, at rest %q: %d choices, error %v, names %q: want %d", name, rest, m.Choices(), err,
+						again.StateNames(), choices)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package gymnasium_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -41,6 +42,67 @@ func TestRoundTrip(t *testing.T) {
 		m.Labels, again.Labels = nil, nil
 		if err := exchangetest.Same(m, again); err != nil {
 			t.Fatal(i, err, b.String())
+		}
+	}
+}
+
+// TestForms: states and actions may stand in any order, what leads on nowhere and is led to may be left out, as may be
+// the names that rewards have anyway, and numbers may be written in other ways.
+func TestForms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 9))
+	for i := range 500 {
+		has := exchangetest.Has{BranchRewards: true, SkewedStart: true, Rests: true, Twins: true}
+		m := exchangetest.Random(rng, has)
+		if m.Choices() == 0 {
+			continue
+		}
+		for k := range m.Rewards { // as they are called without names
+			m.Rewards[k].Name = "reward" + strconv.Itoa(k)
+			if len(m.Rewards) == 1 {
+				m.Rewards[k].Name = "reward"
+			}
+		}
+		var b bytes.Buffer
+		if err := gymnasium.Write(&b, m); err != nil {
+			t.Fatal(i, err)
+		}
+		var head map[string]json.RawMessage
+		var table map[int]map[int]json.RawMessage
+		if err := json.Unmarshal(b.Bytes(), &head); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(head["P"], &table); err != nil {
+			t.Fatal(err)
+		}
+		var states []string
+		for s, choices := range table {
+			var actions []string
+			for a, outcomes := range choices {
+				actions = append(actions, fmt.Sprintf("%q: %s", strconv.Itoa(a), outcomes))
+			}
+			if len(actions) > 0 || rng.IntN(2) == 0 || !slices.Contains(m.Target, int32(s)) {
+				states = append(states, fmt.Sprintf("\"%d\": {%s}", s, strings.Join(actions, ", ")))
+			}
+		}
+		text := "{" + strings.Join(states, ",\n") + "}"
+		if form := rng.IntN(3); form > 0 || len(m.Rewards) == 0 {
+			text = `"P": ` + text + `, "initial_state_distrib": ` + string(head["initial_state_distrib"])
+			if form == 1 || len(m.Rewards) == 0 {
+				text = `"rewards": ` + string(head["rewards"]) + ", " + text
+			}
+			text = "{" + text + "}"
+		} else {
+			m.Start = nil
+		}
+		text = strings.ReplaceAll(text, ".0,", []string{".0,", ",", ".00,", "e0 ,"}[rng.IntN(4)])
+		again, err := read(text)
+		if err != nil {
+			t.Fatal(i, err, text)
+		}
+		m.JoinBranchRewards()
+		m.Labels, again.Labels = nil, nil
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err, text)
 		}
 	}
 }
@@ -214,6 +276,7 @@ func TestRefuses(t *testing.T) {
 		{lake, `{"P": ` + lake + `, "initial_state_distrib": [0, 0, 1]}`, "3 probabilities: want at most 2"},
 		{lake, `{"P": ` + lake + `, "initial_state_distrib": [0, 0.5]}`, "sum to 0.5"},
 		{lake, `{"P": ` + lake + `, "rewards": ["a", "b"]}`, "rewards: 2 names: want 1"},
+		{lake, `{"P": {"0": {"0": [[1, 0, 2, false]]}}, "rewards": []}`, "rewards: 0 names: want 1"},
 	} {
 		if !strings.Contains(lake, c.old) {
 			t.Fatal(c.old)

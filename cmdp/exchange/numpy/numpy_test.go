@@ -6,9 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -76,6 +79,147 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
+}
+
+// TestForms: arrays may stand in any order, with either byte or the first index first, in headers of all versions, and
+// truth values may be numbers. What is given in a folder beside numbered or named matrices is the same.
+func TestForms(t *testing.T) {
+	has := exchangetest.Has{Chain: true, SkewedStart: true, TextNames: true, Rests: true}
+	rng := rand.New(rand.NewPCG(27, 10))
+	for i := range 120 {
+		m := exchangetest.Random(rng, has)
+		if m.Choices() == 0 {
+			continue
+		}
+		var b bytes.Buffer
+		if err := numpy.Write(&b, m); err != nil {
+			t.Fatal(i, err)
+		}
+		again, err := read(otherForm(t, rng, b.Bytes()))
+		if err == nil {
+			err = exchangetest.Same(m, again)
+		}
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		if m.Players == 0 || i%4 > 0 { // folders take longer
+			continue
+		}
+		f, named := folder{}, fstest.MapFS{}
+		m.ChoiceActions = &exchange.Actions{Names: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}}
+		for s := range m.States() {
+			for c := m.First[s]; c < m.First[s+1]; c++ {
+				m.ChoiceActions.Of = append(m.ChoiceActions.Of, c-m.First[s])
+			}
+		}
+		if err := numpy.WriteFolder(f.create, m); err != nil {
+			t.Fatal(i, err)
+		}
+		for name, file := range f {
+			file.Data = otherForm(t, rng, file.Data)
+			named[strings.Replace(name, "P_", "P_x", 1)] = file
+		}
+		for _, files := range []fstest.MapFS{fstest.MapFS(f), named} {
+			again, err := numpy.ReadFolder(files, "k")
+			if err == nil {
+				err = exchangetest.Same(m, again)
+			}
+			if err != nil && named["k/P_x10.npz"] == nil { // which stands before P_x2
+				t.Fatal(i, err)
+			}
+		}
+	}
+}
+
+// otherForm writes the arrays of an archive in another form.
+func otherForm(t *testing.T, rng *rand.Rand, data []byte) []byte {
+	t.Helper()
+	in, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng.Shuffle(len(in.File), func(i, j int) { in.File[i], in.File[j] = in.File[j], in.File[i] })
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	z.SetComment(strings.Repeat("?", rng.IntN(3)))
+	for _, member := range in.File {
+		from, err := member.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, cells := otherArray(rng, text)
+		w, err := z.CreateHeader(&zip.FileHeader{Name: member.Name, Method: []uint16{zip.Store, zip.Deflate}[rng.IntN(2)]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := binary.LittleEndian.AppendUint32(nil, uint32(len(head)))
+		version := byte(1 + rng.IntN(3))
+		if version == 1 {
+			length = length[:2]
+		}
+		fmt.Fprintf(w, "\x93NUMPY%c\x00%s%s%s", version, length, head, cells)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// otherArray returns the header and the values of an array in another form.
+func otherArray(rng *rand.Rand, text []byte) (head string, cells []byte) {
+	head, values, _ := strings.Cut(string(text[10:]), "\n")
+	part := regexp.MustCompile(`'descr': '(.)(.)(\d+)', .*\((.*)\)`).FindStringSubmatch(head)
+	order, kind, shape := part[1], part[2], part[4]
+	width, _ := strconv.Atoi(part[3])
+	cells = []byte(values)
+	switch {
+	case order == "<" && rng.IntN(2) == 0:
+		order = ">"
+		size := width
+		if kind == "U" {
+			size = 4
+		}
+		for at := 0; at < len(cells); at += size {
+			slices.Reverse(cells[at : at+size])
+		}
+	case kind == "b" && rng.IntN(2) == 0:
+		order, kind, width, cells = "<", "f", 4, nil
+		for _, x := range []byte(values) {
+			y := float32(x) * []float32{1, 2, 0.5, -1}[rng.IntN(4)]
+			cells = binary.LittleEndian.AppendUint32(cells, math.Float32bits(y))
+		}
+	}
+	fortran := "False"
+	if sizes := strings.Split(shape, ", "); len(sizes) > 1 && rng.IntN(2) == 0 {
+		fortran, cells = "True", firstFastest(sizes, width, cells)
+	}
+	descriptor := fmt.Sprintf("%s%s%d", order, kind, width)
+	return fmt.Sprintf("{'shape':(%s), 'fortran_order': %s, 'descr':  '%s'}\n", shape, fortran, descriptor), cells
+}
+
+// firstFastest puts cells of the given width, of which the last index is fastest, in the order of the first.
+func firstFastest(sizes []string, width int, cells []byte) (out []byte) {
+	var n []int
+	for _, size := range sizes {
+		x, _ := strconv.Atoi(size)
+		n = append(n, x)
+	}
+	for len(n) < 3 {
+		n = append(n, 1)
+	}
+	for k := range n[2] {
+		for j := range n[1] {
+			for i := range n[0] {
+				at := ((i*n[1]+j)*n[2] + k) * width
+				out = append(out, cells[at:at+width]...)
+			}
+		}
+	}
+	return out
 }
 
 // archive makes an .npz file of arrays: name, descriptor, shape, values.

@@ -3,9 +3,11 @@ package prism_test
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"maps"
+	"math/big"
 	"math/rand/v2"
 	"path"
 	"reflect"
@@ -260,7 +262,15 @@ func TestCombinedFiles(t *testing.T) {
 			}
 			text += cmp.Or(some, f[of+".srew"], f[of+".trew"])
 		}
-		again, err := prism.Read(fstest.MapFS{"m.pexp": {Data: []byte(text)}}, "m.pexp")
+		name := "m.pexp"
+		if i%20 == 0 {
+			var packed bytes.Buffer
+			z := gzip.NewWriter(&packed)
+			io.WriteString(z, text)
+			z.Close()
+			name, text = "m.PEXP.gz", packed.String()
+		}
+		again, err := prism.Read(fstest.MapFS{name: {Data: []byte(text)}}, name)
 		if err != nil {
 			t.Fatal(i, err, text)
 		}
@@ -324,12 +334,13 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestOrderOfLines: what is said of states, of their labels and of rewards may stand in any order, and a label several
-// times.
-func TestOrderOfLines(t *testing.T) {
+// TestForms: what is said of labels and of rewards may stand in any order, and a label several times. There may be
+// comments that look like headers further down, blank lines and other spaces, and numbers may be fractions.
+func TestForms(t *testing.T) {
 	has := exchangetest.All
 	has.Game, has.SkewedStart, has.Twins = false, false, false
 	rng := rand.New(rand.NewPCG(27, 5))
+	fraction := regexp.MustCompile(` \d+\.\d+(e[+-]\d+)?`)
 	for i := range 500 {
 		m := exchangetest.Random(rng, has)
 		f, err := write(m)
@@ -337,20 +348,31 @@ func TestOrderOfLines(t *testing.T) {
 			t.Fatal(i, err)
 		}
 		for name, text := range f {
-			ending := path.Ext(name)
-			if ending == ".tra" || ending == ".sta" {
-				continue
-			}
 			lines := strings.SplitAfter(text, "\n")
 			head := slices.IndexFunc(lines, func(line string) bool { return line[0] != '#' }) + 1
 			rest := lines[head : len(lines)-1]
+			ending := path.Ext(name)
 			for k, line := range rest {
-				if _, labels, ok := strings.Cut(line, ":"); ok && rng.IntN(3) == 0 {
-					rest[k] = strings.TrimSpace(line) + labels
+				if ending == ".sta" { // where comments are names
+					rest[k] = strings.Repeat("\n", rng.IntN(2)) + line
+					continue
 				}
+				if _, labels, ok := strings.Cut(line, ":"); ok && rng.IntN(3) == 0 {
+					line = strings.TrimSpace(line) + labels
+				}
+				line = strings.ReplaceAll(line, " ", []string{" ", "\t", "  "}[rng.IntN(3)])
+				if rng.IntN(3) == 0 {
+					line = fraction.ReplaceAllStringFunc(line, func(x string) string {
+						r, _ := new(big.Rat).SetString(x[1:])
+						return " " + r.String()
+					})
+				}
+				rest[k] = []string{"", "\n", "# State rewards\n", "# Transition rewards\n", "#\n"}[rng.IntN(5)] + line
 			}
-			rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-			f[name] = strings.Join(lines, "")
+			if ending != ".tra" && ending != ".sta" {
+				rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+			}
+			f[name] = strings.ReplaceAll(strings.Join(lines, ""), "\n", []string{"\n", "\r\n", " \n"}[rng.IntN(3)])
 		}
 		again, err := f.read()
 		if err != nil {

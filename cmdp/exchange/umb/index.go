@@ -242,7 +242,11 @@ func (x *index) check(limit int64) error {
 	}
 	if s.Probability != nil {
 		single, _ := s.Probability.interval()
-		if err := single.number(); err != nil {
+		err := single.number()
+		if n := s.Probability.bits(); err == nil && n%2 != 0 {
+			err = fmt.Errorf("intervals of %d bits: want two numbers of the same size", n)
+		}
+		if err != nil {
 			return fmt.Errorf("branch-probability-type: %w", err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"io"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -136,7 +135,10 @@ func TestRefuses(t *testing.T) {
 		{"interval variable", index(`{"type": "uint", "size": 2}`, `{"type": "uint-interval", "size": 2}`),
 			"cannot be read", false},
 		{"file twice", append(example(), example()[3]), "branch-to-probability.bin is in the archive twice", false},
+		{"the same file twice", append(example(), file{"./index.json", ""}), "index.json is in the archive twice", false},
+		{"odd interval", index(`{"type": "double"}`, `{"type": "double-interval", "size": 129}`), "intervals of 129 bits", false},
 		{"leads out", append(example(), file{"../evil", ""}), "leads out of the archive", false},
+		{"leads out in Windows", append(example(), file{`a\b`, ""}), "leads out of the archive", false},
 		{"leads to the root", append(example(), file{"/etc/passwd", ""}), "leads out of the archive", false},
 	} {
 		data := pack(c.files)
@@ -248,15 +250,7 @@ func TestDamagedFiles(t *testing.T) {
 		if err := umb.Write(&b, m, umb.WriteOptions{Compression: umb.Plain}); err != nil {
 			t.Fatal(err)
 		}
-		var files []file
-		archive := tar.NewReader(&b)
-		for h, err := archive.Next(); err == nil; h, err = archive.Next() {
-			text, err := io.ReadAll(archive)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, file{h.Name, string(text)})
-		}
+		files := unpack(t, &b)
 		k := rng.IntN(len(files))
 		text := []byte(files[k].content)
 		if k == 0 || len(text) == 0 || strings.HasSuffix(files[k].name, "valuations.bin") { // which have bits without a meaning

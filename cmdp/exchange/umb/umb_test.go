@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"io"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -167,35 +169,56 @@ func TestReadsTheExampleOfTheSpecification(t *testing.T) {
 	}
 }
 
-// TestFormsOfIndex: what index.json leaves out or says in another way is the same model.
-func TestFormsOfIndex(t *testing.T) {
-	forms := [][2]string{{`"alias": "at goal"`, `"alias": ""`}, {`"alias": "at goal", `, ``}, {`"bool", "size": 1}}}`, `"bool"}}}`},
-		{`"double", "size": 64`, `"double"`}, {`{"type": "double"}}`, `{"type": "double", "size": 64}}`},
-		{`, "#observations": 0`, ``}, {`"unique": true`, `"unique": false`}, {`, "#branch-actions": 0`, ``},
-		{`"bool", "size": 1}}, {"padding": 5}`, `"bool"}}, {"padding": 2}, {"padding": 3}`},
-		{`"type": "uint", "size": 2`, `"size": 2, "type": "uint"`}, {`"#players": 1`, `"#players": 1, "player-names": ["a"]`}}
+// TestForms: what index.json leaves out or says in another way, files in another order or under longer names, in
+// folders, and owners where there is one player are the same model.
+func TestForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 6))
-	for range 200 {
-		files, want := example(), exampleModel()
-		for _, k := range rng.Perm(len(forms))[:rng.IntN(len(forms)+1)] {
-			old, other := forms[k][0], forms[k][1]
-			if !strings.Contains(files[0].content, old) {
-				continue // changed before
-			}
-			files[0].content = strings.Replace(files[0].content, old, other, 1)
-			switch {
-			case strings.Contains(old, "alias"):
-				want.Labels[0].Name = "g"
-			case strings.Contains(other, "names"):
-				want.PlayerNames = []string{"a"}
+	forms := [][2]string{{`"alias": "goal",`, `"alias": "",`}, {`"alias": "(danger|reward\d)",`, ``},
+		{`("double"|"string"|"uint"|"int"),\s*"size": 64`, `$1`}, {`("rational"|"double-interval"),\s*"size": 128`, `$1`},
+		{`("rational-interval"),\s*"size": 256`, `$1`}, {`("bool"),\s*"size": 1\b`, `$1`}, {`"unique": true`, `"unique": false`},
+		{`"#observations": 0,`, ``}, {`"#branch-actions": 0,`, ``}, {`"type": "(bool|uint|int)",\s*"size": (\d+)`,
+			`"size": $2, "type": "$1"`}, {`"padding": 7`, `"padding": 3}, {"padding": 4`}}
+	for i := range 400 {
+		m := exchangetest.Random(rng, exchangetest.All)
+		var b bytes.Buffer
+		if err := umb.Write(&b, m, umb.WriteOptions{Compression: umb.Plain, Rational: i%2 == 0}); err != nil {
+			t.Fatal(err)
+		}
+		files := unpack(t, &b)
+		for _, form := range forms {
+			if rng.IntN(2) == 0 {
+				files[0].content = regexp.MustCompile(form[0]).ReplaceAllString(files[0].content, form[1])
 			}
 		}
-		m, err := read(pack(files))
+		index := files[0].content
+		for k := range files {
+			files[k].name = []string{"", "./", "./x/../"}[rng.IntN(3)] + files[k].name
+		}
+		if m.Players == 1 && rng.IntN(2) == 0 {
+			files = append(files, file{"state-to-player.bin", u32s(make([]uint32, m.States())...)})
+		}
+		files = append(files, file{"actions/", ""})
+		rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+		again, err := read(pack(files))
 		if err == nil {
-			err = exchangetest.Same(want, m)
+			err = exchangetest.Same(m, again)
 		}
 		if err != nil {
-			t.Fatalf("%v\n%s", err, files[0].content)
+			t.Fatalf("%d: %v\n%s", i, err, index)
 		}
 	}
+}
+
+// unpack returns the files of an archive.
+func unpack(t *testing.T, in io.Reader) (files []file) {
+	t.Helper()
+	archive := tar.NewReader(in)
+	for h, err := archive.Next(); err == nil; h, err = archive.Next() {
+		text, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file{h.Name, string(text)})
+	}
+	return files
 }
