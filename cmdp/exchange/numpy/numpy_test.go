@@ -152,7 +152,8 @@ func otherForm(t *testing.T, rng *rand.Rand, data []byte) []byte {
 			t.Fatal(err)
 		}
 		head, cells := otherArray(rng, text)
-		w, err := z.CreateHeader(&zip.FileHeader{Name: member.Name, Method: []uint16{zip.Store, zip.Deflate}[rng.IntN(2)]})
+		method := []uint16{zip.Store, zip.Deflate}[rng.IntN(2)]
+		w, err := z.CreateHeader(&zip.FileHeader{Name: member.Name, Method: method})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +199,8 @@ func otherArray(rng *rand.Rand, text []byte) (head string, cells []byte) {
 		fortran, cells = "True", firstFastest(sizes, width, cells)
 	}
 	descriptor := fmt.Sprintf("%s%s%d", order, kind, width)
-	return fmt.Sprintf("{'shape':(%s), 'fortran_order': %s, 'descr':  '%s'}\n", shape, fortran, descriptor), cells
+	head = fmt.Sprintf("{'shape':(%s), 'fortran_order': %s, 'descr':  '%s'}\n", shape, fortran, descriptor)
+	return head, cells
 }
 
 // firstFastest puts cells of the given width, of which the last index is fastest, in the order of the first.
