@@ -42,7 +42,7 @@ func TestAnalysesEndWithTheContext(t *testing.T) {
 			k.EndState()
 		}
 		for i, analyse := range []func(ctx context.Context, g *Graph) error{
-			func(ctx context.Context, g *Graph) error { _, err := g.Components(ctx); return err },
+			func(ctx context.Context, g *Graph) error { _, err := g.Only(nil).Components(ctx); return err },
 			func(ctx context.Context, g *Graph) error { _, err := g.EndComponents(ctx); return err },
 			func(ctx context.Context, g *Graph) error { _, err := g.HasEndComponent(ctx); return err },
 			func(ctx context.Context, g *Graph) error {

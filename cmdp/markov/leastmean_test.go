@@ -3,6 +3,7 @@ package markov
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -13,9 +14,10 @@ import (
 )
 
 // checkLeastMean compares with the recurrent classes of all deterministic policies, where these are few, and wants
-// relative values that prove the mean.
-func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
+// relative values that prove the mean. Rewards are multiplied by a scale first.
+func checkLeastMean(t *testing.T, k *cmdp.Kernel, scale float64) (ends, slow int) {
 	t.Helper()
+	floats.Scale(scale, k.Returns)
 	components := endsOf(&Graph{Kernel: k})
 	want := make([]float64, components.Len())
 	for i := range want {
@@ -49,7 +51,7 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 		z.Aim, z.Workers = 0, 1+n%2
 		switch n {
 		case 1: // roughly
-			z.Aim = 0.5
+			z.Aim = 0.5 * scale
 		case 2:
 			known, remember = len(z.solved), z.Restart()
 			if len(z.solved) > 0 {
@@ -66,6 +68,9 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if n == 1 {
+			checkTwinOfMeans(t, z, scale)
+		}
 		aim := z.Aim
 		if z.Rough && aim == 0 {
 			t.Fatal("means are rough where none need be")
@@ -75,8 +80,8 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 		}
 		for i, x := range least {
 			mean := z.Best[i].Mean
-			wrong := sign > 0 && small && math.Abs(x-sign*want[i]) > 1e-9+2*aim
-			if wrong || math.Abs(x-sign*(mean[0]+2*mean[1])) > 1e-9 {
+			wrong := sign > 0 && small && math.Abs(x-sign*want[i]) > 1e-9*scale+2*aim
+			if wrong || math.Abs(x-sign*(mean[0]+2*mean[1])) > 1e-9*scale {
 				t.Fatalf("end component %d: least mean %.15g, of its class %v: want %.15g", i, x, mean, sign*want[i])
 			}
 			checkClass(t, k, &z.Best[i])
@@ -88,13 +93,13 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 					if !components.Inside[c] {
 						continue
 					}
-					gain, size := sign*one[c]-x, 1+1e-3*math.Abs(z.Bias[s]) // the bias itself is rounded
+					gain, size := sign*one[c]-x, scale+1e-3*math.Abs(z.Bias[s]) // the bias itself is rounded
 					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 						y := k.Prob[e] * (z.Bias[k.Next[e]] - z.Bias[s])
 						gain += y
 						size += math.Abs(y)
 					}
-					if gain < -1e-11*size-2*aim-8*z.Tolerance {
+					if gain < -1e-11*size-2*aim-8*scale*z.Tolerance {
 						t.Fatalf("end component %d: choice %d of state %d is better than the mean %g by %g", i, c, s, x,
 							-gain)
 					}
@@ -103,6 +108,50 @@ func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
 		}
 	}
 	return components.Len(), slow
+}
+
+// checkTwinOfMeans wants a twin to find what a program by itself finds in other directions, and to leave alone what the
+// first one knows. That remembers the last of them once, or all that the twin knows in place of its own.
+func checkTwinOfMeans(t *testing.T, z *LeastMean, scale float64) {
+	t.Helper()
+	directions := func(z *LeastMean) (all [][]float64) {
+		for _, at := range z.solved {
+			all = append(all, at.dir)
+		}
+		return all
+	}
+	held := func() []any {
+		return []any{slices.Clone(z.Reward), slices.Clone(z.Bias), slices.Clone(z.Best), slices.Clone(z.greedy),
+			slices.Clone(z.sizes), directions(z)}
+	}
+	before, twin := held(), z.Twin(new(Chain))
+	twin.Aim = 0
+	for _, dir := range [][]float64{{-1, 3}, {1, 1}, {-1, 3}} {
+		least, err := twin.Solve(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := NewLeastMean(z.kernel, z.ends, new(Chain)).Solve(t.Context(), dir)
+		if err != nil || !floats.EqualApprox(least, want, 1e-9*scale) {
+			t.Fatalf("a twin finds the means %v, error %v: want %v", least, err, want)
+		}
+	}
+	if after := held(); !reflect.DeepEqual(after, before) {
+		t.Fatalf("a twin has changed %v to %v", before, after)
+	}
+	all, last := directions(z), len(twin.solved)-1
+	for range 2 {
+		if z.RememberLast(twin); last >= 0 {
+			dir := twin.solved[last].dir
+			all = append(slices.DeleteFunc(all, func(of []float64) bool { return slices.Equal(of, dir) }), dir)
+		}
+		if !reflect.DeepEqual(directions(z), all) {
+			t.Fatalf("knows the directions %v: want %v", directions(z), all)
+		}
+	}
+	if z.Remember(twin); !reflect.DeepEqual(directions(z), directions(twin)) {
+		t.Fatalf("knows the directions %v: want %v", directions(z), directions(twin))
+	}
 }
 
 // checkClass compares the means of two returns in a class with those of a dense system.
@@ -159,7 +208,7 @@ func TestLeastMean(t *testing.T) {
 			if trial%25 == 0 {
 				k = drawTangle(rng, 10+rng.IntN(30))
 			}
-			e, s := checkLeastMean(t, k)
+			e, s := checkLeastMean(t, k, []float64{1, 1e-3, 1e3}[trial%3])
 			ends, slow = ends+e, slow+s
 		}
 		if ends < 200 || slow < 50 {

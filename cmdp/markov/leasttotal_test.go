@@ -401,6 +401,13 @@ func checkProof(t *testing.T, z *LeastTotal) (finite bool) {
 // checkSolved is checkProof of what a program has found.
 func checkSolved(t *testing.T, z *LeastTotal, endless []int32) (finite bool) {
 	t.Helper()
+	widest := int32(0)
+	for i, hi := range z.Quotient.Component[1:] {
+		widest = max(widest, hi-z.Quotient.Component[i])
+	}
+	if z.Iterates() != (int(widest) > threshold.Eliminated) {
+		t.Fatalf("the largest component has %d states: it may be iterated: %t", widest, z.Iterates())
+	}
 	looked := looksAt(z)
 	if endless != nil {
 		checkEndless(t, z, endless, looked)
@@ -650,9 +657,17 @@ func TestProvedTotals(t *testing.T) {
 				drawRewards(rng, z)
 				switch rng.IntN(8) { // how exact, and from where, is no matter
 				case 0:
-					z.Sharpen()
+					if before := z.allowanceShare; before > 0 {
+						if z.Sharpen(); z.allowanceShare >= before {
+							t.Fatalf("the allowance of %g is sharpened to %g", before, z.allowanceShare)
+						}
+					}
 				case 1:
-					z.Relax()
+					if before := z.allowanceShare; before < 256 {
+						if z.Relax(); z.allowanceShare <= before {
+							t.Fatalf("the allowance of %g is relaxed to %g", before, z.allowanceShare)
+						}
+					}
 				case 2:
 					z.SetWorkers(2)
 				case 3:
@@ -725,8 +740,10 @@ func TestLookNear(t *testing.T) {
 			z.LowerBound = 0
 			few, want := drawFew(rng, z, whole)
 			parts += len(few)
+			twin, before := z.Twin(new(Chain)), looksAt(z)
 			z.LookNear(few)
 			checkLooked(t, z, want)
+			checkLooked(t, twin, before)
 			if !checkProof(t, z) {
 				t.Fatal("no choice has a prize: want totals")
 			}

@@ -44,3 +44,22 @@ func TestProgressInTurn(t *testing.T) {
 		t.Errorf("several directions: %d are told, solved %v, error %v", told.Load(), ok, err)
 	}
 }
+
+// TestProgressOfSteps: of steps through many states all together those are told of with which that many have been gone
+// through as are worth it, and which part was done before.
+func TestProgressOfSteps(t *testing.T) {
+	for _, states := range []int{1, 1000, reportEvery / 2, reportEvery, 3*reportEvery + 1} {
+		const steps = 40
+		for step := range steps {
+			var told []float64
+			Progress(func(_ string, part float64) { told = append(told, part) }).AtStep("", step, steps, states)
+			passed := false
+			for n := step*states + 1; n <= (step+1)*states; n++ {
+				passed = passed || n%reportEvery == 0
+			}
+			if passed != (told != nil) || passed && (len(told) > 1 || told[0] != float64(step)/steps) {
+				t.Fatalf("step %d through %d states: told %v", step, states, told)
+			}
+		}
+	}
+}

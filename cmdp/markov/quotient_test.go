@@ -128,6 +128,9 @@ func checkComponents(t *testing.T, g *Graph, p *Partition) {
 
 func checkEnds(t *testing.T, g *Graph, ends *EndComponents) {
 	t.Helper()
+	if l := ends.Listed(); l.Of != nil || ends.Of == nil || !slices.Equal(l.Order, ends.Order) {
+		t.Fatalf("listed without their places: %+v of %+v", l, ends)
+	}
 	want := bruteEnds(g)
 	if ends.Len() != len(want) {
 		t.Fatalf("%d end components, want %d", ends.Len(), len(want))

@@ -78,6 +78,9 @@ func TestRule(t *testing.T) {
 			}
 		}
 		st.Actions = st.Actions.Packed(actions)
+		if n := st.Actions.Bytes(); n != map[int]int{2: 3, 3: 20, 256: 20, 257: 80}[actions] {
+			t.Fatalf("%d actions in %d states take %d bytes", actions, states, n)
+		}
 		for s := range want {
 			got := make([]float64, actions)
 			for _, x := range st.Choose(nil, k, int32(s)) {

@@ -1,6 +1,7 @@
 package markov
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -59,7 +60,16 @@ func checkVisits(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, gamma float64) (c
 	v, q := visitsOf(k, gamma)
 	for range 4 {
 		if rng.IntN(4) == 0 {
+			before, guesses := v, maps.Clone(v.initialGuess)
+			for lo, x := range guesses {
+				guesses[lo] = slices.Clone(x)
+			}
 			v = v.Twin(new(Chain))
+			defer func() { // what is visited next is no matter to it
+				if !maps.EqualFunc(before.initialGuess, guesses, slices.Equal[[]float64]) {
+					t.Fatalf("a twin has changed first guesses to %v: want %v", before.initialGuess, guesses)
+				}
+			}()
 		}
 		st := drawRule(rng, k)
 		p, _ := transition(k, st)
@@ -354,6 +364,32 @@ func TestVisitsNear(t *testing.T) {
 	}
 	if near < 50 || beyond < 50 {
 		t.Errorf("%d near and %d beyond: want many of both", near, beyond)
+	}
+}
+
+// TestRowsBySweeps: of two arrivals in a component sweeps soon find the visits that the first brings about, since
+// hardly any of it comes to two states that the second goes round in, for longer than they are swept. Each is found
+// once.
+func TestRowsBySweeps(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	const back, out, hardly = 0.5, 1e-7, 1e-160
+	k := kernelOf(make([]float64, 4), [][]int32{{1, 2, 4}, {0}, {3}, {2, 0}},
+		[][]float64{{back, hardly, 1 - back}, {1}, {1}, {1 - out, out}})
+	k.First = append(k.First, k.First[4]) // where the process rests
+	v, q := visitsOf(k, 1)
+	rows := [][]float64{make([]float64, 4), make([]float64, 4)}
+	lo := q.Component[0]
+	rows[0][q.Number[0]-lo], rows[1][q.Number[2]-lo] = 1, 1
+	forever, err := v.Within(t.Context(), &Rule{Actions: NewActions(5, 1)}, 0, rows)
+	if err != nil || forever != nil {
+		t.Fatal(forever, err)
+	}
+	for j, want := range [][]float64{{2, 1, 0, 0}, {2, 1, 1 / out, 1 / out}} {
+		for s, x := range want {
+			if got := rows[j][q.Number[s]-lo]; !near(got, x, 1e-6) {
+				t.Errorf("row %d: %g visits of state %d: want %g", j, got, s, x)
+			}
+		}
 	}
 }
 
