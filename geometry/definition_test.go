@@ -15,20 +15,22 @@ import (
 
 // A defined set comes with its definition: excess is above 0 for points outside, and a convex function.
 type defined struct {
-	set    geometry.Set
-	excess func(x []float64) float64
+	set     geometry.Set
+	excess  func(x []float64) float64
+	iterate bool    // its projection iterates over one that closed forms answer: over it nothing should
+	room    float64 // that its interior point has at least
 }
 
 // drawDefined draws a set with its definition, nested up to the given depth.
 func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
-	kind := rng.IntN(10)
+	kind := rng.IntN(12)
 	if depth > 0 && rng.IntN(2) == 0 {
-		kind = 10 + rng.IntN(7)
+		kind = 12 + rng.IntN(11)
 	}
 	c, r := ints(rng, d, 2), float64(rng.IntN(4))*(1+0.005*float64(rng.IntN(3)-1)) // just not touching too
 	apart := func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, c) }
 	made := func(s geometry.Set, err error, excess func(x []float64) float64) (defined, error) {
-		return defined{s, excess}, err
+		return defined{set: s, excess: excess}, err
 	}
 	switch kind {
 	case 0, 1:
@@ -80,6 +82,30 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 			return most
 		})
 	}
+	if kind == 10 {
+		s, err := geometry.NewPoint(c)
+		return made(s, err, func(x []float64) float64 { return floats.Norm(apart(x), 2) })
+	}
+	if kind == 11 {
+		root, shape := turned(rng, d), make([][]float64, d)
+		for i := range shape {
+			shape[i] = make([]float64, d)
+			for j := range shape[i] {
+				for k := range root {
+					root := root[k] // its length is the inverse of a half-axis
+					shape[i][j] += root[i] * root[j] / float64((k+1)*(k+1))
+				}
+			}
+		}
+		s, err := geometry.NewEllipsoid(c, shape)
+		return made(s, err, func(x []float64) float64 {
+			sum := 0.0
+			for k, axis := range root {
+				sum = math.Hypot(sum, floats.Dot(axis, apart(x))/float64(k+1))
+			}
+			return sum - 1
+		})
+	}
 	if kind == 8 { // a box, which is answered by maximising
 		one, _ := geometry.NewHull(corners(c, 1))
 		two, _ := geometry.NewHull(corners(ints(rng, d, 0), r))
@@ -90,19 +116,25 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		})
 	}
 	in, err := drawDefined(rng, d, depth-1)
-	if err != nil {
-		return defined{}, err
+	if err != nil || in.iterate {
+		return in, err
+	}
+	if rng.IntN(8) == 0 {
+		in.set = bare(in.set)
+	}
+	if kind >= 19 {
+		return drawAround(rng, in, c, kind)
 	}
 	switch kind {
-	case 10:
+	case 12:
 		s, err := geometry.NewTranslate(in.set, c)
 		return made(s, err, func(x []float64) float64 { return in.excess(apart(x)) })
-	case 11:
+	case 13:
 		s, err := geometry.NewScale(in.set, r+0.5)
 		return made(s, err, func(x []float64) float64 {
 			return in.excess(floats.ScaleTo(make([]float64, d), 1/(r+0.5), x))
 		})
-	case 12:
+	case 14:
 		matrix := make([][]float64, d)
 		for i := range matrix {
 			matrix[i] = ints(rng, d, 2)
@@ -115,7 +147,7 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 			}
 			return in.excess(y)
 		})
-	case 13:
+	case 15:
 		other, err := drawDefined(rng, 1, depth-1)
 		if err != nil {
 			return defined{}, err
@@ -130,11 +162,93 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		return made(s, err, func(x []float64) float64 { return max(other.excess(x[:1]), in.excess(x[1:])) })
 	}
 	other, err := drawDefined(rng, d, depth-1)
-	if err != nil {
-		return defined{}, err
+	if err != nil || other.iterate {
+		return other, err
 	}
 	s, err := geometry.NewIntersection(in.set, other.set)
 	return made(s, err, func(x []float64) float64 { return max(in.excess(x), other.excess(x)) })
+}
+
+// drawAround draws what is made of a set, or of the part of it in a box where it has to be bounded.
+func drawAround(rng *rand.Rand, in defined, c []float64, kind int) (defined, error) {
+	d := in.set.Dim()
+	if kind == 19 {
+		by := float64(rng.IntN(3))
+		s, err := geometry.NewInflate(in.set, by)
+		return defined{set: s, excess: func(x []float64) float64 { return oracle.Distance(in.set, x) - by }, room: by}, err
+	}
+	whole := in
+	box, _ := geometry.NewLInfBall(make([]float64, d), 3)
+	set, err := geometry.Restrict(in.set, box.Box)
+	if err != nil {
+		return defined{}, err
+	}
+	in = defined{set: set, excess: func(x []float64) float64 { return max(whole.excess(x), oracle.Distance(box, x)) }}
+	if _, closed := set.(oracle.FaceProjector); !closed { // iterating over what iterates takes long
+		return in, nil
+	}
+	swept := func(x []float64) float64 { // of the set on its way along c
+		at := func(share float64) float64 {
+			return in.excess(floats.AddScaledTo(make([]float64, d), x, -share, c))
+		}
+		from, to := 0.0, 1.0
+		for range 40 {
+			if l, r := from+(to-from)/3, to-(to-from)/3; at(l) < at(r) {
+				to = r
+			} else {
+				from = l
+			}
+		}
+		return min(at(from), at(0), at(1))
+	}
+	switch kind {
+	case 20:
+		matrix := turned(rng, d)
+		for i := range matrix {
+			floats.Scale(float64(i+1), matrix[i])
+		}
+		s, err := geometry.NewImage(matrix, c, set)
+		return defined{s, func(x []float64) float64 {
+			y := make([]float64, d)
+			for i, row := range matrix {
+				floats.AddScaled(y, (x[i]-c[i])/float64((i+1)*(i+1)), row)
+			}
+			return in.excess(y)
+		}, true, 0}, err
+	case 21:
+		way, _ := geometry.NewHull([][]float64{make([]float64, d), c})
+		s, err := geometry.NewMinkowskiSum(set, way)
+		return defined{s, swept, true, 0}, err
+	}
+	moved, err := geometry.NewTranslate(set, c)
+	if err != nil {
+		return defined{}, err
+	}
+	s, err := geometry.NewConvexHull(set, moved.(geometry.Compact))
+	return defined{s, swept, true, 0}, err
+}
+
+// bare returns a set without all that a user's own set need not have.
+func bare(s geometry.Set) geometry.Set {
+	if c, ok := s.(geometry.Compact); ok {
+		return struct{ geometry.Compact }{c}
+	}
+	return struct{ geometry.Set }{s}
+}
+
+// turned returns the rows of an orthogonal matrix.
+func turned(rng *rand.Rand, d int) [][]float64 {
+	rows := make([][]float64, d)
+	for i := range rows {
+		rows[i] = normals(rng, d)
+		for range 2 {
+			for _, before := range rows[:i] {
+				floats.AddScaled(rows[i], -floats.Dot(rows[i], before), before)
+			}
+			floats.Scale(1/floats.Norm(rows[i], 2), rows[i])
+		}
+	}
+	return rows
 }
 
 // corners returns the corners of the box c + [0, side].
@@ -192,8 +306,21 @@ func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside
 			t.Fatalf("trial %d: %T: the point %v is separated by %g", trial, s.set, y, missed)
 		}
 	}
+	checkExtremes(t, rng, trial, s, members)
+	for range 6 {
+		x := ints(rng, d, 5)
+		offset, missed := geometry.Separate(s.set, near, x)
+		if gap := oracle.Distance(s.set, x); gap > 1e-3 && !(missed > 0 && missed <= gap+tol*(1+gap) &&
+			floats.Dot(near, x)-offset > 0.9*missed && math.Abs(floats.Norm(near, 2)-1) < 1e-6) {
+			t.Fatalf("trial %d: %T: the point %v at a distance of %g is separated by %v ≤ %g, and missed by %g", trial,
+				s.set, x, gap, near, offset, missed)
+		}
+	}
 	if c, ok := s.set.(geometry.Interior); ok {
 		radius := c.InteriorPoint(near)
+		if radius < s.room {
+			t.Fatalf("trial %d: %T: %v has the room %g: want %g at least", trial, s.set, near, radius, s.room)
+		}
 		for range 5 {
 			x := normals(rng, d)
 			floats.AddScaledTo(x, near, min(radius, 1e3)/max(floats.Norm(x, 2), 1e-9), x)
@@ -204,6 +331,59 @@ func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside
 		}
 	}
 	return len(members)
+}
+
+// checkExtremes: an extreme point is in the set, no member is beyond it, and of all that are as far the nearest is
+// given if the set resolves ties.
+func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [][]float64) {
+	t.Helper()
+	const tol = 1e-4
+	c, ok := s.set.(geometry.Compact)
+	if !ok {
+		return
+	}
+	faces, resolves := s.set.(oracle.FaceProjector)
+	d := c.Dim()
+	best := make([]float64, d)
+	fat := slices.ContainsFunc(members, func(x []float64) bool { return s.excess(x) < -0.05 })
+	for n := range 6 {
+		dir, x := ints(rng, d, 1), ints(rng, d, 5)
+		if n%2 == 0 {
+			dir = normals(rng, d)
+		}
+		c.MaximizeLinear(best, dir)
+		most, size := floats.Dot(dir, best), 1+floats.Norm(best, 2)
+		if over := s.excess(best); over > tol*size {
+			t.Fatalf("trial %d: %T: the extreme point %v in direction %v is outside by %g", trial, s.set, best, dir, over)
+		}
+		far := make([]float64, d)
+		floats.AddScaled(far, 1e8, dir)
+		c.Project(far, far)
+		if short := most - floats.Dot(dir, far); fat && short > 0.1*tol*size {
+			t.Fatalf("trial %d: %T: the projection from afar in direction %v is %v, short of %v by %g", trial, s.set, dir,
+				far, best, short)
+		}
+		face := best
+		if resolves {
+			face = make([]float64, d)
+			faces.ProjectFace(face, dir, x)
+			if over := s.excess(face); over > tol*size || math.Abs(floats.Dot(dir, face)-most) > tol*size {
+				t.Fatalf("trial %d: %T: the extreme point %v nearest to %v in direction %v is outside by %g, or not as "+
+					"far as %v", trial, s.set, face, x, dir, over, best)
+			}
+		}
+		for _, y := range members {
+			value := floats.Dot(dir, y)
+			if value > most+tol*size {
+				t.Fatalf("trial %d: %T: the point %v is beyond %v in direction %v", trial, s.set, y, best, dir)
+			}
+			nearer := floats.Distance(face, x, 2) - floats.Distance(y, x, 2)
+			if resolves && value > most-1e-12 && nearer > tol*size {
+				t.Fatalf("trial %d: %T: of what is extreme in direction %v the point %v is nearer to %v than %v", trial,
+					s.set, dir, y, x, face)
+			}
+		}
+	}
 }
 
 // TestDefinitions compares random sets, as they are and cut again and again by boxes and other sets, with their
@@ -218,7 +398,16 @@ func TestDefinitions(t *testing.T) {
 			if err != nil {
 				break
 			}
+			if c, refused := geometry.CompactOf(s.set); refused == nil && rng.IntN(3) == 0 {
+				s.set, s.room = c, 0
+			} else if refused != nil && !errors.Is(refused, geometry.ErrUnbounded) {
+				t.Fatalf("trial %d: %T: %v", trial, s.set, refused)
+			}
 			inside += checkDefinition(t, rng, trial, s)
+			if s.iterate {
+				break
+			}
+			s.room = 0
 			before, lower, upper := s.excess, ints(rng, d, 3), make([]float64, d)
 			if other, wrong := drawDefined(rng, d, 0); rng.IntN(2) == 0 && wrong == nil {
 				s.set, err = geometry.NewIntersection(s.set, other.set)

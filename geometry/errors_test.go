@@ -21,6 +21,7 @@ func TestConstructorErrors(t *testing.T) {
 	unit, _ := geometry.NewBox([]float64{0, 0}, []float64{1, 1})
 	right, _ := geometry.NewBox([]float64{1, 0}, []float64{2, 1})
 	open, _ := geometry.NewBox([]float64{0, 0}, []float64{1, inf})
+	endless, _ := geometry.NewBox([]float64{-inf, 0}, []float64{1, 1})
 	cone, _ := geometry.NewSecondOrderCone(2)
 	below, _ := geometry.NewBox([]float64{-1, -5}, []float64{1, -2})
 	diagonal, _ := geometry.NewHalfspace([]float64{1, 1}, -1)
@@ -38,6 +39,7 @@ func TestConstructorErrors(t *testing.T) {
 		{"huge box", func() (any, error) { return geometry.NewBox([]float64{-1e300}, []float64{1e300}) }, "1e+100",
 			nil},
 		{"unbounded box", func() (any, error) { return open.Bounded() }, "e1 recedes", geometry.ErrUnbounded},
+		{"box unbounded below", func() (any, error) { return endless.Bounded() }, "-e0 recedes", geometry.ErrUnbounded},
 		{"negative radius", func() (any, error) { return geometry.NewBall([]float64{0}, -1) }, "radius -1: want ≥ 0",
 			nil},
 		{"radius NaN", func() (any, error) { return geometry.NewBall([]float64{0}, nan) }, "radius NaN", nil},
@@ -116,6 +118,10 @@ func TestConstructorErrors(t *testing.T) {
 			"1 rows", nil},
 		{"preimage that misses", func() (any, error) {
 			return geometry.NewPreimage(rows{{0, 0}, {0, 0}}, []float64{5, 0}, ball)
+		}, "", geometry.ErrEmpty},
+		{"preimage that comes nearer to a cone the farther it goes", func() (any, error) {
+			cone, _ := geometry.NewSecondOrderCone(3)
+			return geometry.NewPreimage(rows{{-2, -2, -2}, {0, -2, -1}, {-2, -2, -2}}, []float64{2, 1, -2}, cone)
 		}, "", geometry.ErrEmpty},
 		{"restriction of nothing", func() (any, error) { return geometry.Restrict(nil, nil) }, "no set", nil},
 		{"compact form of nothing", func() (any, error) { return geometry.CompactOf(nil) }, "no set", nil},
@@ -199,6 +205,70 @@ func TestHalfspaceDistances(t *testing.T) {
 	for want, s := range map[float64]geometry.Set{1.5205: half, 1.6530: cut} {
 		if !geometry.Contains(s, x, want+1e-4) || geometry.Contains(s, x, want-1e-4) {
 			t.Errorf("%T: distance is not %g", s, want)
+		}
+	}
+}
+
+// TestConstructorsRefuseNumbers puts what is no number, or too large a one, in every place of every constructor.
+func TestConstructorsRefuseNumbers(t *testing.T) {
+	type rows = [][]float64
+	ball, _ := geometry.NewBall([]float64{0, 0}, 1)
+	for name, build := range map[string]func(v float64) (any, error){
+		"point":              func(v float64) (any, error) { return geometry.NewPoint([]float64{0, v}) },
+		"ball's centre":      func(v float64) (any, error) { return geometry.NewBall([]float64{0, v}, 1) },
+		"ball's radius":      func(v float64) (any, error) { return geometry.NewBall([]float64{0, 0}, v) },
+		"l1 ball's centre":   func(v float64) (any, error) { return geometry.NewL1Ball([]float64{0, v}, 1) },
+		"l1 ball's radius":   func(v float64) (any, error) { return geometry.NewL1Ball([]float64{0, 0}, v) },
+		"linf ball's centre": func(v float64) (any, error) { return geometry.NewLInfBall([]float64{0, v}, 1) },
+		"linf ball's radius": func(v float64) (any, error) { return geometry.NewLInfBall([]float64{0, 0}, v) },
+		"total of a simplex": func(v float64) (any, error) { return geometry.NewSimplex(2, v) },
+		"normal":             func(v float64) (any, error) { return geometry.NewHalfspace([]float64{0, v}, 1) },
+		"offset":             func(v float64) (any, error) { return geometry.NewHalfspace([]float64{0, 1}, v) },
+		"row":                func(v float64) (any, error) { return geometry.NewPolyhedron(rows{{1, v}}, []float64{1}) },
+		"right-hand side":    func(v float64) (any, error) { return geometry.NewPolyhedron(rows{{1, 1}}, []float64{v}) },
+		"equation":           func(v float64) (any, error) { return geometry.NewAffine(rows{{1, v}}, []float64{1}) },
+		"hull":               func(v float64) (any, error) { return geometry.NewHull(rows{{0, 1}, {0, v}}) },
+		"ellipsoid's centre": func(v float64) (any, error) { return geometry.NewEllipsoid([]float64{v}, rows{{1}}) },
+		"ellipsoid's shape":  func(v float64) (any, error) { return geometry.NewEllipsoid([]float64{0}, rows{{v}}) },
+		"translation":        func(v float64) (any, error) { return geometry.NewTranslate(ball, []float64{0, v}) },
+		"scale":              func(v float64) (any, error) { return geometry.NewScale(ball, v) },
+		"inflation":          func(v float64) (any, error) { return geometry.NewInflate(ball, v) },
+		"image":              func(v float64) (any, error) { return geometry.NewImage(rows{{1, v}}, nil, ball) },
+		"image's shift": func(v float64) (any, error) {
+			return geometry.NewImage(rows{{1, 1}}, []float64{v}, ball)
+		},
+		"preimage": func(v float64) (any, error) { return geometry.NewPreimage(rows{{0}, {v}}, nil, ball) },
+		"preimage's shift": func(v float64) (any, error) {
+			return geometry.NewPreimage(rows{{1}, {0}}, []float64{0, v}, ball)
+		},
+		"box": func(v float64) (any, error) {
+			b, err := geometry.NewBox([]float64{0, v}, []float64{1, v})
+			return b, err
+		},
+	} {
+		if _, err := build(1); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e101} {
+			if _, err := build(v); err == nil || !strings.HasPrefix(err.Error(), "geometry: ") {
+				t.Errorf("%s: error %v for %g", name, err, v)
+			}
+		}
+	}
+	// Shapes that do not fit.
+	for name, build := range map[string]func() (any, error){
+		"hull":      func() (any, error) { return geometry.NewHull(rows{{0, 1}, {0}}) },
+		"polytope":  func() (any, error) { return geometry.NewPolyhedron(rows{{1, 1}, {1}}, []float64{1, 1}) },
+		"sides":     func() (any, error) { return geometry.NewPolyhedron(rows{{1, 1}}, []float64{1, 1}) },
+		"ellipsoid": func() (any, error) { return geometry.NewEllipsoid([]float64{0, 0}, rows{{1, 0}}) },
+		"its rows":  func() (any, error) { return geometry.NewEllipsoid([]float64{0, 0}, rows{{1, 0}, {0}}) },
+		"image":     func() (any, error) { return geometry.NewImage(rows{{1, 0}, {1}}, nil, ball) },
+		"shift":     func() (any, error) { return geometry.NewImage(rows{{1, 0}}, []float64{0, 1}, ball) },
+		"no matrix": func() (any, error) { return geometry.NewImage(nil, nil, ball) },
+		"preimage":  func() (any, error) { return geometry.NewPreimage(rows{{1, 0}, {1}}, nil, ball) },
+	} {
+		if _, err := build(); err == nil || !strings.HasPrefix(err.Error(), "geometry: ") {
+			t.Errorf("%s: error %v for shapes that do not fit", name, err)
 		}
 	}
 }

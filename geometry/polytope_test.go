@@ -1,14 +1,19 @@
 package geometry_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestPolytopeAgainstPrograms compares supports with linear programs solved by
@@ -103,5 +108,48 @@ func TestHugeNumbers(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestRecession: the direction in which a polyhedron is said to be unbounded leaves none of its rows.
+func TestRecession(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 30))
+	told := 0
+	for trial := range 150 {
+		d := 1 + rng.IntN(3)
+		var a [][]float64
+		b := ints(rng, 1+rng.IntN(d+1), 2)
+		for range b {
+			row := ints(rng, d, 2)
+			row[rng.IntN(d)] = 1
+			a = append(a, row)
+		}
+		p, err := geometry.NewPolyhedron(a, b)
+		if err != nil {
+			continue
+		}
+		_, err = p.Bounded()
+		if err == nil {
+			continue
+		}
+		told++
+		_, text, _ := strings.Cut(err.Error(), "direction [")
+		text, _, _ = strings.Cut(text, "]")
+		var dir []float64
+		for _, word := range strings.Fields(text) {
+			v, _ := strconv.ParseFloat(word, 64)
+			dir = append(dir, v)
+		}
+		if len(dir) != d || floats.Norm(dir, 2) < 1e-9 || !errors.Is(err, geometry.ErrUnbounded) {
+			t.Fatalf("trial %d: %v ≤ %v: %v", trial, a, b, err)
+		}
+		for _, row := range a {
+			if floats.Dot(row, dir) > 1e-9 {
+				t.Errorf("trial %d: %v ≤ %v: %v: the row %v ends it", trial, a, b, err, row)
+			}
+		}
+	}
+	if told < 50 {
+		t.Errorf("%d unbounded polyhedra", told)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/geometry"
@@ -276,7 +277,7 @@ func TestClosedFormsAgree(t *testing.T) {
 
 // TestImagesOfEllipsoids compares images of balls and of ellipsoids with their definition: the support function is that
 // of the set in the direction matrixᵀ·dir, and no point of the image is on the other side of a projection. Only flat
-// ones need to be projected on by the minimum-norm point.
+// and thin ones need to be projected on by the minimum-norm point.
 func TestImagesOfEllipsoids(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 4))
 	for trial := range 200 {
@@ -288,6 +289,12 @@ func TestImagesOfEllipsoids(t *testing.T) {
 		ball, err := geometry.NewBall(normals(rng, d), 0.1+rng.Float64())
 		if err != nil {
 			t.Fatal(err)
+		}
+		thin := rows > 1 && rng.IntN(4) == 0
+		if thin {
+			for i, v := range matrix[0] {
+				matrix[rows-1][i] = v + 1e-8*matrix[rows-1][i]
+			}
 		}
 		set := geometry.Compact(ball)
 		if rng.IntN(2) == 0 {
@@ -305,7 +312,7 @@ func TestImagesOfEllipsoids(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, closed := image.(*geometry.Ellipsoid); closed != (rows <= d) {
+		if _, closed := image.(*geometry.Ellipsoid); closed != (rows <= d && !thin) {
 			t.Errorf("trial %d: the image of %d coordinates in %d: closed form %v", trial, d, rows, closed)
 		}
 		near := make([]float64, rows)
@@ -324,6 +331,82 @@ func TestImagesOfEllipsoids(t *testing.T) {
 			floats.Sub(x, near)
 			if beyond := oracle.Support(image, x) - floats.Dot(x, near); beyond > 1e-7 {
 				t.Errorf("trial %d: a point is %v beyond the projection", trial, beyond)
+			}
+		}
+	}
+}
+
+// TestTurned: a hull and a polytope that are turned and moved have answers that are turned and moved, and flat ones no
+// room inside.
+func TestTurned(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 6))
+	for trial := range 200 {
+		d := 1 + rng.IntN(4)
+		turn, shift := turned(rng, d), normals(rng, d)
+		forth := func(x []float64, by float64) []float64 {
+			y := make([]float64, d)
+			for i, row := range turn {
+				y[i] = floats.Dot(row, x) + by*shift[i]
+			}
+			return y
+		}
+		var points, a, back [][]float64
+		flat := rng.IntN(3) == 0
+		for range 1 + rng.IntN(8) {
+			p := ints(rng, d, 2)
+			if flat {
+				p[d-1] = floats.Sum(p[:d-1])
+			}
+			points = append(points, p)
+		}
+		hull, err := geometry.NewHull(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved, err := geometry.NewImage(turn, shift, hull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets := [][2]geometry.Compact{{hull, moved}}
+		if len(points) <= d || flat {
+			for _, s := range sets[0] {
+				if room := s.(geometry.Interior).InteriorPoint(make([]float64, d)); room != 0 {
+					t.Errorf("trial %d: room %g in the flat hull of %v", trial, room, points)
+				}
+			}
+		}
+		var b, to []float64
+		for _, row := range append(points, corners(slices.Repeat([]float64{-1}, d), 2)...) {
+			if floats.Norm(row, 1) > 0 {
+				a, b = append(a, row), append(b, float64(1+rng.IntN(3)))
+				back = append(back, forth(row, 0))
+				to = append(to, b[len(b)-1]+floats.Dot(back[len(back)-1], shift))
+			}
+		}
+		one, err := geometry.NewPolytope(a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := geometry.NewPolytope(back, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets = append(sets, [2]geometry.Compact{one, two})
+		x, y := make([]float64, d), make([]float64, d)
+		for _, pair := range sets {
+			for range 6 {
+				p, dir := ints(rng, d, 4), ints(rng, d, 1)
+				pair[0].Project(x, p)
+				pair[1].Project(y, forth(p, 1))
+				if gap := floats.Distance(forth(x, 1), y, 2); gap > 1e-9 {
+					t.Errorf("trial %d: %T: the projection %v of %v is another when turned, by %g", trial, pair[0], x, p, gap)
+				}
+				pair[0].(oracle.FaceProjector).ProjectFace(x, dir, p)
+				pair[1].(oracle.FaceProjector).ProjectFace(y, forth(dir, 0), forth(p, 1))
+				if gap := floats.Distance(forth(x, 1), y, 2); gap > 1e-8 {
+					t.Errorf("trial %d: %T: of what is extreme in direction %v the nearest to %v is %v, another when "+
+						"turned, by %g", trial, pair[0], dir, p, x, gap)
+				}
 			}
 		}
 	}

@@ -126,7 +126,7 @@ func (m *Member) addTransposed(g, y []float64, scale float64) {
 // projecting on all the planes found so far.
 func (s *IntersectionProjector) prove() error {
 	point, n := make([]float64, s.dim), leastDistance{dim: s.dim}
-	var outside float64
+	var outside, first float64
 	for range 200 + 40*s.dim {
 		if !n.solve(point[:s.dim]) {
 			break
@@ -161,8 +161,14 @@ func (s *IntersectionProjector) prove() error {
 			n.rows, n.rhs = append(n.rows, g...), append(n.rhs, offset/length)
 			outside = math.Max(outside, gap)
 		}
-		if outside == 0 {
+		far := floats.Norm(x, 2)
+		switch {
+		case outside == 0 && far > 1e11*(1e-3+first): // planes recede until rounding hides what is missed
+			return fmt.Errorf("oracle: planes that separate leave no point that is nearer than %.3g: %w", far, ErrEmpty)
+		case outside == 0:
 			return nil
+		case first == 0:
+			first = far
 		}
 	}
 	return s.judge(&n, outside)
