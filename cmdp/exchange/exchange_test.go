@@ -408,20 +408,25 @@ func TestDrawnActions(t *testing.T) {
 func TestBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(64, 5))
 	m := exchange.Empty(1)
-	for c := range 500 {
+	for c := range 1000 {
 		var lower, upper []float64
 		low, high, order := 0.0, 0.0, true
-		for range 1 + rng.IntN(3) {
-			l, u := float64(rng.IntN(5))/4, float64(rng.IntN(5))/4
+		branches := 1 + rng.IntN(4)
+		for i := range branches {
+			l, u := float64(rng.IntN(11))/10, float64(rng.IntN(11))/10
 			if rng.IntN(2) == 0 {
 				u = l
+			}
+			if i == branches-1 && rng.IntN(2) == 0 { // so that they sum to 1 but for rounding
+				u = math.Round(10*max(0, 1-high)) / 10
+				l = min(l, u)
 			}
 			m.AppendBranch(0, l, u)
 			lower, upper = append(lower, l), append(upper, u)
 			low, high, order = low+l, high+u, order && l <= u
 		}
 		some := !slices.Equal(lower, upper)
-		if err := m.EndChoice(); (err != nil) != (some && !(order && low <= 1 && high >= 1)) {
+		if err := m.EndChoice(); (err != nil) != (some && !(order && low <= 1+1e-9 && high >= 1-1e-9)) {
 			t.Fatalf("%v to %v: %v", lower, upper, err)
 		}
 		x, y := m.Bounds(c)

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -415,7 +416,7 @@ func TestPacked(t *testing.T) {
 				}
 				if name == "a/m.drn" {
 					archive := tar.NewReader(in)
-					if h, err := archive.Next(); err != nil || h.Name != "m.drn" {
+					if h, err := archive.Next(); err != nil || h.Name != "m.drn" || h.Mode != 0o644 {
 						t.Fatalf("%s holds %+v, %v: want m.drn", file, h, err)
 					}
 					in = archive
@@ -445,6 +446,87 @@ func tryWrite(name string, m *exchange.Model) (fstest.MapFS, error) {
 	files := fstest.MapFS{}
 	create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
 	return files, formats.Write(create, name, m, umb.WriteOptions{Compression: umb.Plain})
+}
+
+// errBroken is what a disk that breaks says.
+var errBroken = errors.New("broken")
+
+// A brokenFile fails once some bytes of all files have been written, or those behind a place are read.
+type brokenFile struct {
+	fs.File
+	io.ReaderAt
+	left   *int
+	closed *int
+}
+
+func (f brokenFile) Write(p []byte) (int, error) {
+	if *f.left -= len(p); *f.left < 0 {
+		return max(0, len(p)+*f.left), errBroken
+	}
+	return len(p), nil
+}
+
+func (f brokenFile) ReadAt(p []byte, off int64) (int, error) {
+	if int(off)+len(p) > *f.left {
+		return 0, errBroken
+	}
+	return f.ReaderAt.ReadAt(p, off)
+}
+
+func (f brokenFile) Close() error {
+	*f.closed++
+	return nil
+}
+
+// brokenFS has files of which the first bytes can be read.
+type brokenFS struct {
+	fs.FS
+	left *int
+}
+
+func (b brokenFS) Open(name string) (fs.File, error) {
+	f, err := b.FS.Open(name)
+	at, ok := f.(io.ReaderAt)
+	if err != nil || !ok {
+		return f, err
+	}
+	return brokenFile{f, at, b.left, new(int)}, nil
+}
+
+// TestBrokenDisks: where files cannot be written or read to their ends, that is the error. A file that could not be
+// written is not closed, and the others are.
+func TestBrokenDisks(t *testing.T) {
+	m := exchangetest.Random(rand.New(rand.NewPCG(1, 7)), exchangetest.Has{StateRewards: true, Names: true})
+	rng := rand.New(rand.NewPCG(64, 7))
+	for _, name := range []string{"m.umb", "m.tra", "m.tra.gz", "m.drn", "m.drn.gz", "m.npz", "m.json", "k/"} {
+		files, whole := written(t, name, m), 0
+		for _, f := range files {
+			whole += len(f.Data)
+		}
+		for range 8 {
+			left, opened, closed := rng.IntN(whole), 0, 0
+			create := func(string) (io.WriteCloser, error) {
+				opened++
+				return brokenFile{left: &left, closed: &closed}, nil
+			}
+			err := formats.Write(create, name, m, umb.WriteOptions{Compression: umb.Plain})
+			if !errors.Is(err, errBroken) || opened != closed+1 {
+				t.Errorf("%s: %d files of %d were closed, error %v", name, closed, opened, err)
+			}
+			failing := func(string) (io.WriteCloser, error) { return nil, errBroken }
+			if err := formats.Write(failing, name, m, umb.WriteOptions{}); !errors.Is(err, errBroken) {
+				t.Errorf("%s: %v where no file can be made", name, err)
+			}
+			longest := 0
+			for _, f := range files {
+				longest = max(longest, len(f.Data))
+			}
+			part := rng.IntN(longest)
+			if m, err := formats.Read(brokenFS{files, &part}, name, formats.LanguageOptions{}); err == nil {
+				t.Errorf("%s: %d bytes of %d are read as %+v", name, part, longest, m)
+			}
+		}
+	}
 }
 
 // TestOddNames: whatever the names have in them, a model is read as it was written, or it is not written.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ func TestRoundTrip(t *testing.T) {
 		if err := gymnasium.Write(&b, m); err != nil {
 			t.Fatal(i, err)
 		}
+		if whole := wholeNumbers.FindString(b.String()); whole != "" && len(m.Rewards) > 0 {
+			t.Fatalf("%d: %s has a whole number: want it with a point, as Python has the type by that", i, whole)
+		}
 		again, err := read(b.String())
 		if err != nil {
 			t.Fatal(i, err, b.String())
@@ -45,6 +49,9 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// wholeNumbers are probabilities or rewards of outcomes that are written like states.
+var wholeNumbers = regexp.MustCompile(`\[-?\d+, \d+,|, \d+, \[?-?\d+[,\]]`)
 
 // TestForms: states and actions may stand in any order, what leads on nowhere and is led to may be left out, as may be
 // the names that rewards have anyway, and numbers may be written in other ways.

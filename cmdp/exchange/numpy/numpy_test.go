@@ -535,6 +535,7 @@ func TestRefuses(t *testing.T) {
 		{0, [4]any{"P", "<f8", "2, 2, 2", make([]float64, 9)},
 			"but 137 by its shape and type: it is cut off or damaged"},
 		{0, [4]any{"P", "<f8", "99999999999, 99999999999, 2", []float64{}}, "too large"},
+		{0, [4]any{"P", "<f8", "1, 1, 1, 1, 1, 1, 1, 1, 1", []float64{1}}, "9 dimensions: want at most 8"},
 		{0, [4]any{"P", "<c16", "1, 1, 1", []float64{1, 0}}, "values of type c16"},
 		{0, [4]any{"P", "|O", "1, 1, 1", "pickle"}, "cannot be read"},
 		{0, [4]any{"P", "<U1", "2, 2, 2", make([]int32, 8)}, "strings: want numbers"},
@@ -574,6 +575,31 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// TestRefusesShapes: of the shapes near that of an array no other one is read.
+func TestRefusesShapes(t *testing.T) {
+	for i, member := range dense() {
+		if member[0] == "actions" {
+			member[3] = "gost"
+		}
+		values, ok := member[3].(string)
+		if !ok {
+			var b bytes.Buffer
+			binary.Write(&b, binary.LittleEndian, member[3])
+			values = b.String()
+		}
+		shape := strings.TrimSuffix(member[2].(string), ",") // of two states, rewards or actions, as all arrays are
+		for other, values := range map[string]string{"1, " + shape: values, shape + ", 1": values,
+			"1" + shape[1:]: values[:len(values)/2], "0" + shape[1:]: "", "3" + shape[1:]: values + values[:len(values)/2]} {
+			members := dense()
+			members[5][3] = "gost"
+			members[i][2], members[i][3] = other, values
+			if m, err := read(archive(members...)); err == nil || !strings.Contains(err.Error(), member[0].(string)) {
+				t.Errorf("%s of the shape %s is read as %+v, %v", member[0], other, m, err)
+			}
+		}
+	}
+}
+
 func TestRefusesMatrices(t *testing.T) {
 	base := func() [][4]any {
 		return [][4]any{{"indices", "<i4", "2,", []int32{1, 0}}, {"indptr", "<i4", "3,", []int32{0, 1, 2}},
@@ -587,6 +613,7 @@ func TestRefusesMatrices(t *testing.T) {
 	}{
 		{0, [4]any{"indices", "<i4", "2,", []int32{1, 2}}, "indices[1] is 2: want a whole number from 0 to 1"},
 		{0, [4]any{"indices", "<i4", "2,", []int32{1, -1}}, "indices[1] is -1"},
+		{0, [4]any{"indices", "<f8", "2,", []float64{1, 0.5}}, "indices[1] is 0.5: want a whole number"},
 		{0, [4]any{"indices", "<i4", "1,", []int32{1}}, "indices: 1 values: want 2"},
 		{1, [4]any{"indptr", "<i4", "3,", []int32{0, 2, 1}}, "indptr[2] is 1 after 2"},
 		{1, [4]any{"indptr", "<i4", "3,", []int32{0, 0, 1}}, "indptr ends with 1: want 2"},

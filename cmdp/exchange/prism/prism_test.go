@@ -443,6 +443,9 @@ func TestRefuses(t *testing.T) {
 		{"m.tra", "(MDP)", "(POMDP)", "partially observable models"},
 		{"m.tra", "(MDP)", "(LTS)", `models of type "LTS"`},
 		{"m.tra", "(MDP)", "(DTMC)", "3 sizes: want 2"},
+		{"m.tra", "3 4 5", "3 5", "2 sizes: want 2 for a Markov chain"},
+		{"m.tra", "0 0 1 0.5 go", "- - 1 1\n- - 1 1\n0 0 1 0.5 go", "line 4: initial states: want them in order, each once"},
+		{"m.tra", "0 0 1 0.5 go", "- - 1 1\n- - 0 1\n0 0 1 0.5 go", "line 4: initial states: want them in order, each once"},
 		{"m.tra", "3 4 5", "3 4 5 2", "partially observable models (4 sizes)"},
 		{"m.tra", "# Transitions (MDP)", "# Labels", "this is a file of another kind"},
 		{"m.tra", "3 4 5", "3000000 4 5", "3000000 states: want at least 1, and no more than the file has bytes"},
@@ -505,6 +508,10 @@ func TestRefuses(t *testing.T) {
 	}
 	if _, err := (files{}).read(); err == nil {
 		t.Error("a missing file is read")
+	}
+	if _, err := (files{"m.tra": "2 1\n0 1 1\n", "m.trew": "2 1\n1 0 3\n"}).read(); err == nil ||
+		!strings.Contains(err.Error(), "state 1 has no transitions") {
+		t.Error(err)
 	}
 	if _, err := (files{"m.tra": "2 1\n0 1 2.5\n"}).read(); err == nil ||
 		!strings.Contains(err.Error(), "rates of continuous-time models") {

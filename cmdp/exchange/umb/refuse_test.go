@@ -129,6 +129,14 @@ func TestRefuses(t *testing.T) {
 		{"valuations cut", with("valuations/states/valuations.bin", content("\x00\x01\x02")),
 			"3 bytes: want 4 values of 1", false},
 		{"no valuations", without("valuations/states/valuations.bin"), "valuations.bin is missing", false},
+		{"unknown class", append(example(), file{"valuations/states/valuation-to-class.bin", u32s(0, 0, 0, 1)}),
+			"state 3 has class 1: want 0 to 0", false},
+		{"valuations of classes cut", append(with("valuations/states/valuations.bin", content("\x00\x01\x02")),
+			file{"valuations/states/valuation-to-class.bin", u32s(0, 0, 0, 0)}), "valuations.bin ends in state 3", false},
+		{"more behind valuations", append(with("valuations/states/valuations.bin", content("\x00\x01\x02\x06\x00")),
+			file{"valuations/states/valuation-to-class.bin", u32s(0, 0, 0, 0)}), "has 5 bytes: want 4", false},
+		{"names of players", index(`"#players": 1`, `"#players": 1, "player-names": ["a", "b"]`), "2 names of players: want 1",
+			false},
 		{"odd class", index(`{"padding": 5}`, `{"padding": 4}`), "7 bits: want a multiple of 8", false},
 		{"class without padding", index(`{"padding": 5}`, `{"padding": 0}`), "want a name and a type, or padding",
 			false},
@@ -238,7 +246,8 @@ func TestRefusesBrokenArchives(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles flips a bit of a file, or changes a number of the index by one: the model is refused or another one.
+// TestDamagedFiles flips a bit of a file, makes one longer or shorter, or changes a number of the index by one: the
+// model is refused or another one.
 func TestDamagedFiles(t *testing.T) {
 	rng, words := rand.New(rand.NewPCG(27, 8)), regexp.MustCompile(`": \d+`)
 	has := exchangetest.All
@@ -253,7 +262,9 @@ func TestDamagedFiles(t *testing.T) {
 		files := unpack(t, &b)
 		k := rng.IntN(len(files))
 		text := []byte(files[k].content)
-		if k == 0 || len(text) == 0 || strings.HasSuffix(files[k].name, "valuations.bin") { // which have bits without a meaning
+		if way := rng.IntN(6); k > 0 && len(text) >= 8 && way < 2 {
+			text = append(text, make([]byte, 8)...)[:len(text)+8-16*way]
+		} else if k == 0 || len(text) == 0 || strings.HasSuffix(files[k].name, "valuations.bin") { // which have bits without a meaning
 			k, text = 0, []byte(files[0].content)
 			all := words.FindAllIndex(text, -1)
 			at := all[2+rng.IntN(len(all)-2)] // but for the versions of the format

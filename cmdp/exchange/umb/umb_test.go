@@ -51,6 +51,9 @@ func TestRoundTrip(t *testing.T) {
 		if err := exchangetest.Same(m, again); err != nil {
 			t.Fatal(i, err)
 		}
+		if begins := []string{"\x1f\x8b", "\xfd7zXZ", "index.json"}[o.Compression]; !strings.HasPrefix(b.String(), begins) {
+			t.Fatalf("%d: the file begins with %q: want %q", i, b.String()[:10], begins)
+		}
 	}
 }
 
@@ -218,7 +221,9 @@ func unpack(t *testing.T, in io.Reader) (files []file) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, file{h.Name, string(text)})
+		if files = append(files, file{h.Name, string(text)}); h.Mode != 0o644 {
+			t.Fatalf("%s has the mode %o", h.Name, h.Mode)
+		}
 	}
 	return files
 }
