@@ -227,9 +227,6 @@ func sortBranches(m *exchange.Model, rewards [][]float64, from int) {
 // TestMemory reads a model of every format where there is little memory for it, and where there is enough. What
 // is compressed is refused before all of it was unpacked.
 func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and shorter tests run what is concurrent in it")
-	}
 	m := exchange.Empty(1)
 	const states, branches = 300, 100
 	for s := range states {

@@ -600,6 +600,23 @@ func TestRefusesShapes(t *testing.T) {
 	}
 }
 
+// TestTooDense: a kernel that would have more than 2²⁸ entries is not written as one array.
+func TestTooDense(t *testing.T) {
+	for _, size := range [][2]int{{16385, 1}, {11586, 2}, {2600, 40}} { // 1 + 2¹⁴, and what a number of actions leaves
+		m := exchange.Empty(1)
+		for s := range size[0] {
+			for range size[1] {
+				m.Target, m.Probability = append(m.Target, int32(s)), append(m.Probability, 1)
+				m.Offset = append(m.Offset, m.Branches())
+			}
+			m.First = append(m.First, int32(m.Choices()))
+		}
+		if err := numpy.Write(io.Discard, m); err == nil || !strings.Contains(err.Error(), "has too many entries") {
+			t.Errorf("%d states with %d actions: %v", size[0], size[1], err)
+		}
+	}
+}
+
 func TestRefusesMatrices(t *testing.T) {
 	base := func() [][4]any {
 		return [][4]any{{"indices", "<i4", "2,", []int32{1, 0}}, {"indptr", "<i4", "3,", []int32{0, 1, 2}},
