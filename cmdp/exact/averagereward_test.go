@@ -258,6 +258,7 @@ func TestAverageSolve(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		Fits(t, m, task, r)
 		want, feasible := kallenberg(t, m, gradient, rows)
 		if !feasible {
 			infeasible++

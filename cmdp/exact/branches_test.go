@@ -221,6 +221,7 @@ func TestBranchesOfSeveralEnds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		Fits(t, m, task, r)
 		if _, feasible := kallenberg(t, m, gradient, rows); r.Status != Optimal {
 			if feasible {
 				t.Errorf("seed %d: %v: want an optimum", seed, r.Status)

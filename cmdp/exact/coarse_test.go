@@ -72,6 +72,7 @@ func TestCoarseGap(t *testing.T) {
 			if err != nil || r.Status != Optimal {
 				t.Fatalf("%s, gap %g: %+v, %v", name, gap, r, err)
 			}
+			Fits(t, m, task, r)
 			return r, task
 		}
 		one, _ := solve([]float64{1, 0}, nil, 0)

@@ -128,6 +128,7 @@ func TestPricesOfScaledLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			exact.Fits(t, m, task, r)
 			if r.Status != exact.Optimal {
 				return math.NaN()
 			}

@@ -227,6 +227,7 @@ func TestConesOfTotals(t *testing.T) {
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
+		exact.Fits(t, m, task, r)
 		aside := 0.0
 		for i := range dim - 1 {
 			aside = math.Hypot(aside, v[i]-by[i])

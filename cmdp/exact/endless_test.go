@@ -125,6 +125,7 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 	if err != nil {
 		return "error", fmt.Sprintf("error %v: want %v %g", err, status, objective)
 	}
+	exact.Fits(t, p.Model, task, r)
 	kind = r.Status.String()
 	if d := p.Model.Dim(); len(r.Returns) != d || len(r.Dual) != d || len(r.Prices) != len(task.Constraints) {
 		return kind, fmt.Sprintf("%d returns, %d of the dual and %d prices of %d", len(r.Returns), len(r.Dual),
@@ -593,6 +594,7 @@ func TestPatientAgainstOccupancies(t *testing.T) {
 			t.Errorf("trial %d: %v", trial, err)
 			continue
 		}
+		exact.Fits(t, m, task, r)
 		kinds[r.Status.String()]++
 		size := 1e-7 / (1 - gamma)
 		right := r.Status == exact.Infeasible && want.Status == lp.Infeasible ||
@@ -746,12 +748,12 @@ func rationalReturns(m *cmdp.Model, policy cmdp.Policy) []*big.Rat {
 }
 
 // TestEndlessNeverDrawing compares the best policies that never draw with all deterministic ones, on problems
-// of totals.
+// of totals, and of means beside them.
 func TestEndlessNeverDrawing(t *testing.T) {
 	kinds := make(map[string]int)
 	for trial := range *endless / 4 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 25))
-		p := drawEndless(t, rng, false)
+		p := drawEndless(t, rng, trial%3 == 0)
 		task, err := query.TaskOf(t.Context(), p)
 		if err != nil || task.Cost == nil && task.Target == nil {
 			continue
@@ -828,6 +830,8 @@ func TestNearestWithoutPolicy(t *testing.T) {
 		if err != nil || without.Status != with.Status {
 			t.Fatalf("trial %d: %v, %v: want %v", trial, without.Status, err, with.Status)
 		}
+		exact.Fits(t, m, task, with)
+		exact.Fits(t, m, task, without)
 		if with.Status != exact.Infeasible {
 			continue
 		}
@@ -845,6 +849,62 @@ func TestNearestWithoutPolicy(t *testing.T) {
 	if infeasible < 30 {
 		t.Errorf("%d infeasible problems: want more", infeasible)
 	}
+}
+
+// TestWhatMattersToNothing: a total that neither goal nor limits look at may do what it likes: the answer is that of a
+// model in which nothing gives it.
+func TestWhatMattersToNothing(t *testing.T) {
+	verdicts := make(map[string]int)
+	for trial := range 500 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 32))
+		p := drawEndless(t, rng, trial%3 > 0)
+		p.Target = nil
+		const i = 1 // a total in any case
+		name := p.Returns[i]
+		p.Constraints = slices.DeleteFunc(p.Constraints, func(c problem.Limit) bool { return c.Return == name })
+		if p.Goal.Maximize+p.Goal.Minimize == name {
+			p.Goal = problem.Goal{}
+		}
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			continue
+		}
+		d := p.Model.Dim()
+		k := *p.Model.Kernel(0).Plain(d)
+		k.Returns = slices.Clone(k.Returns)
+		for c := i; c < len(k.Returns); c += d {
+			k.Returns[c] = 0
+		}
+		spec := cmdp.ModelSpec{Discount: 1, Dim: d, Start: p.Model.StartStates(), Kernels: []cmdp.Kernel{k}}
+		for j := range d {
+			spec.Means = append(spec.Means, p.Model.Mean(j))
+		}
+		quiet := *p
+		quiet.Model, err = cmdp.NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, err := query.TaskOf(t.Context(), &quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, failed := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1})
+		want, err := exact.Solve(t.Context(), quiet.Model, without, exact.Options{Workers: 1})
+		if (failed == nil) != (err == nil) {
+			t.Fatalf("trial %d: error %v: want %v\n%s", trial, failed, err, describeEndless(p))
+		}
+		if err != nil {
+			continue
+		}
+		verdicts[got.Status.String()]++
+		if got.Status != want.Status || got.Status != exact.Unbounded &&
+			math.Abs(got.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) && got.Status == exact.Optimal ||
+			math.Abs(got.Violation-want.Violation) > 1e-6*(1+want.Violation) {
+			t.Fatalf("trial %d: %v %g, violation %g: want %v %g, %g\n%s", trial, got.Status, got.Objective, got.Violation,
+				want.Status, want.Objective, want.Violation, describeEndless(p))
+		}
+	}
+	t.Logf("%v", verdicts)
 }
 
 // TestPlannerForgetsWhatMatters: a planner that has answered another task of the same model, with other limits and
@@ -873,6 +933,7 @@ func TestPlannerForgetsWhatMatters(t *testing.T) {
 				continue
 			}
 			verdicts[got.Status]++
+			exact.Fits(t, q.Model, task, got)
 			if got.Status != want.Status || got.Return != want.Return ||
 				got.Status == exact.Optimal && task.Cost != nil &&
 					math.Abs(got.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) {

@@ -31,6 +31,7 @@ func TestForgedStatesLeftOut(t *testing.T) {
 		if err != nil {
 			continue
 		}
+		exact.Fits(t, p.Model, task, r)
 		if r.Status == exact.Infeasible {
 			if r.Certificate.Without != nil {
 				leaving++
@@ -156,6 +157,7 @@ func proofFault(t *testing.T, p *problem.Problem) (verdict exact.Verdict, fault 
 	if err != nil {
 		return exact.Undecided, nil
 	}
+	exact.Fits(t, p.Model, task, r)
 	var rational error
 	switch {
 	case r.Status == exact.Infeasible:

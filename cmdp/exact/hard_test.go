@@ -149,6 +149,7 @@ func (test hardCase) check(t *testing.T, name string) {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
+	exact.Fits(t, m, task, r)
 	if r.Status != test.status {
 		t.Errorf("%s: %v, want %v: %+v", name, r.Status, test.status, r)
 		return

@@ -33,6 +33,7 @@ func TestDiscounted(t *testing.T) {
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
+			exact.Fits(t, model, task, r)
 			if (want.Status == lp.Infeasible) != (r.Status == exact.Infeasible) {
 				t.Fatalf("trial %d: %v, want %v: %+v", trial, r.Status, want.Status, r)
 			}
@@ -260,6 +261,7 @@ func TestLargeStationary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		exact.Fits(t, model, task, r)
 		checkOptimal(t, 0, model, task, r, r.Objective, 1e-9)
 		checkStationary(t, 0, model, r)
 		if r.Randomized > 2 {

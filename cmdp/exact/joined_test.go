@@ -121,6 +121,7 @@ func TestOnePolicyKeepsLimitsInEveryRun(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		Fits(t, m, task, r)
 		if !feasible {
 			infeasible++
 			if r.Status != Infeasible {
@@ -212,6 +213,7 @@ func TestLimitsWithoutRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		Fits(t, m, task, r)
 		if r.Status != Optimal || r.Policy == nil || math.Abs(r.Objective-2) > 1e-5 {
 			t.Errorf("way %g: %v %v, %d components: want one policy of cost 2", way, r.Status, r.Objective,
 				len(r.Mixture))
@@ -257,6 +259,7 @@ func TestCurvedMeansInEveryRun(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		Fits(t, m, task, r)
 		if r.Status == Infeasible {
 			continue
 		}

@@ -271,6 +271,7 @@ func TestMixedSolve(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		Fits(t, m, task, r)
 		if sol.Status != lp.Optimal {
 			infeasible++
 			if err := Verify(t.Context(), m, task, r.Certificate); r.Status != Infeasible || err != nil {

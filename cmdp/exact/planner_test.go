@@ -58,6 +58,7 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
+			exact.Fits(t, m, task, r)
 			alone, err := exact.Solve(t.Context(), m, task, exact.Options{})
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)

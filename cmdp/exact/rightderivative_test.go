@@ -51,6 +51,7 @@ func TestPricesAtKinks(t *testing.T) {
 		if err != nil || r.Status != exact.Optimal {
 			t.Fatalf("trial %d: %v, %v", trial, r, err)
 		}
+		exact.Fits(t, m, task, r)
 		for _, p := range r.Prices[:len(task.Constraints)] {
 			const little = 1e-5
 			i := slices.Index(p.Normal, 1)
@@ -119,6 +120,7 @@ func TestPricesOfCurvedGoals(t *testing.T) {
 		if err != nil || r.Status != exact.Optimal {
 			t.Fatalf("trial %d: %v, %v", trial, r, err)
 		}
+		exact.Fits(t, m, task, r)
 		for _, p := range r.Prices[:d-1] {
 			const little = 1e-5
 			i := slices.Index(p.Normal, 1)

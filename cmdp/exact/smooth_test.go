@@ -30,6 +30,7 @@ func TestSolveConvex(t *testing.T) {
 		if err != nil {
 			t.Fatalf("trial %d: %T on %T: %v", trial, task.Cost, task.Target, err)
 		}
+		exact.Fits(t, m, task, r)
 		counts[r.Status]++
 		most = max(most, r.Iterations)
 		if r.Status == exact.Infeasible {

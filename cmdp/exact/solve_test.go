@@ -34,6 +34,7 @@ func TestSolveAgainstOccupancyLP(t *testing.T) {
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
+		exact.Fits(t, m, task, r)
 		want := Occupancy(t, m, c, rows)
 		if (want.Status == lp.Infeasible) != (r.Status == exact.Infeasible) {
 			t.Fatalf("trial %d: %v, want %v (%+v)", trial, r.Status, want.Status, r)

@@ -48,6 +48,7 @@ func TestUnitsFarApart(t *testing.T) {
 				t.Errorf("returns of %g, limit %g: %v", x, limit, err)
 				continue
 			}
+			exact.Fits(t, m, task, r)
 			y := limit / x // the cheapest are the mixtures of the first and the last choice
 			switch want := x * (-3 + 4./3*math.Max(0, y+1)); {
 			case y > 2+1e-9 && limit > 1e-290:

@@ -262,8 +262,15 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	}
 	c := r.Certificate
 	c.Value, c.Support, c.Margin = s.value, s.support, s.margin+s.slack
+	of := newExtendedValues(task, relevanceOf(p.m.Dim(), task))
+	if v := of.finiteReturns(r.Returns); !slices.ContainsFunc(v, math.IsNaN) { // all limits count in the distance
+		c.Distance = math.Max(c.Distance, task.Violation(v))
+	}
 	c.Distance = math.Max(c.Distance, c.Value-c.Support)
 	r.Violation = c.Distance
+	if task.Cost != nil {
+		r.Objective = of.costOf(r.Returns)
+	}
 	return r, nil
 }
 

@@ -33,6 +33,7 @@ func TestUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		exact.Fits(t, m, task, r)
 		r2, err := exact.Solve(ctx, other, task2, exact.Options{})
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)

@@ -31,6 +31,7 @@ func TestCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
+		exact.Fits(t, m, task, r)
 		if r.Status != exact.Infeasible {
 			continue
 		}
