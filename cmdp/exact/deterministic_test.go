@@ -15,23 +15,29 @@ import (
 
 // every calls try with the returns of every Markov policy of m that never draws.
 func every(m *cmdp.Model, try func(v []float64)) {
+	v, e := make([]float64, m.Dim()), cmdp.NewEvaluator(m)
+	everyMarkov(m, func(p cmdp.Deterministic) {
+		e.Returns(v, p)
+		try(v)
+	})
+}
+
+// everyMarkov calls try with every Markov policy of m that never draws.
+func everyMarkov(m *cmdp.Model, try func(p cmdp.Deterministic)) {
 	p := make(cmdp.Deterministic, m.Horizon())
 	for h := range p {
 		p[h] = make([]int32, m.States())
 	}
-	v := make([]float64, m.Dim())
-	e := cmdp.NewEvaluator(m)
 	var from func(i int)
 	from = func(i int) {
 		if i == m.Horizon()*m.States() {
-			e.Returns(v, p)
-			try(v)
+			try(p)
 			return
 		}
 		h, s := i/m.States(), i%m.States()
-		first := m.Kernel(h).First
-		for a := range max(1, first[s+1]-first[s]) {
-			p[h][s] = a
+		first, end := m.Rows(h).Choices(s)
+		for a := range max(1, end-first) {
+			p[h][s] = int32(a)
 			from(i + 1)
 		}
 	}

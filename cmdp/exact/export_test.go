@@ -6,6 +6,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
 )
 
 // An Iterator gives benchmarks the value iteration alone.
@@ -54,6 +55,11 @@ func RecheckWithout(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof
 	}
 	theta, _ := p.direction()
 	return q.recheck(ctx, theta)
+}
+
+// SumLP is the explicit program of a sum.
+func SumLP(parts []Part, dim int, each []int, cost []float64, rows []cmdp.Constraint) (*lp.Problem, error) {
+	return sumLP(parts, dim, each, cost, rows)
 }
 
 // SetMostBlocks bounds the blocks of columns of sums, and returns what restores the bound.

@@ -1,6 +1,7 @@
 package exact_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,7 +10,11 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestSumSharesBlocks: where many parts share blocks of columns, the optimum is the same, and each part has
@@ -192,6 +197,176 @@ func sumTask(t *testing.T, lower, upper []float64) cmdp.Task {
 	gradient := make([]float64, len(lower))
 	gradient[0] = -1
 	return cmdp.Task{Cost: linear(t, whole, gradient), Target: target, Box: whole}
+}
+
+// sumOf returns what all copies of a part return under a policy, in the coordinates of a sum of two returns.
+func sumOf(x exact.Part, each []int, p cmdp.Deterministic) []float64 {
+	m := x.Model
+	out, mass := make([]float64, 2+len(each)*m.Horizon()), make([]float64, m.States())
+	for _, st := range m.StartStates() {
+		mass[st.State] = st.Probability
+	}
+	for h := range p {
+		rows, next := m.Rows(h), make([]float64, m.States())
+		for s, share := range mass {
+			first, end := rows.Choices(s)
+			if first == end {
+				next[s] += share
+				continue
+			}
+			c := first + int(p[h][s])
+			for j, i := range x.Returns {
+				if i < 0 {
+					continue
+				}
+				y := x.Weight * share * rows.Returns(c)[j]
+				out[i] += y
+				if k := slices.Index(each, i); k >= 0 {
+					out[2+k*len(p)+h] += y
+				}
+			}
+			to, prob := rows.Row(c)
+			for e, n := range to {
+				next[n] += share * prob[e]
+			}
+		}
+		mass = next
+	}
+	return out
+}
+
+// TestSumsAgainstAllPolicies compares optima of sums with those of all mixtures of policies that never draw of each
+// part, within limits on the sums and on single steps. So it does those of the explicit program. The box around all
+// returns has those of every policy. Parts may rest, and keep returns to themselves.
+func TestSumsAgainstAllPolicies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(36, 1))
+	verdicts := make(map[exact.Verdict]int)
+	for trial := range 150 {
+		var parts []exact.Part
+		each := [][]int{nil, {0}, {1}, {1, 0}}[rng.IntN(4)]
+		d := 2 + 2*len(each)
+		all := &lp.Problem{}
+		var returns [][]float64
+		low, high := make([]float64, d), make([]float64, d)
+		for k := range 1 + rng.IntN(3) {
+			x := exact.Part{Weight: 1 + float64(rng.IntN(3)), Returns: [][]int{{0, 1}, {1, 0}, {-1, 0}, {1, -1}}[rng.IntN(4)],
+				Model: randomModel(t, rng, shapeOf{states: 2, actions: 2, horizon: 2, dim: 2, successors: 2, rests: true,
+					stepwise: rng.IntN(2) == 0, integer: rng.IntN(2) == 0})}
+			parts = append(parts, x)
+			all.Rows = append(all.Rows, lp.Equal(nil, 1))
+			least, most := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
+			everyMarkov(x.Model, func(p cmdp.Deterministic) {
+				v := sumOf(x, each, p)
+				all.Rows[k].Index = append(all.Rows[k].Index, len(returns))
+				all.Rows[k].Coef = append(all.Rows[k].Coef, 1)
+				returns = append(returns, v)
+				for i, y := range v {
+					least[i], most[i] = min(least[i], y), max(most[i], y)
+				}
+			})
+			floats.Add(low, least)
+			floats.Add(high, most)
+		}
+		planner, err := exact.NewSumPlanner(parts, 2, each, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower, upper, err := planner.Extent(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range low {
+			if low[i] < lower[i]-1e-9 || high[i] > upper[i]+1e-9 {
+				t.Fatalf("trial %d: return %d is from %g to %g: the box has %g to %g", trial, i, low[i], high[i], lower[i],
+					upper[i])
+			}
+		}
+		box, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []cmdp.Constraint
+		for range rng.IntN(4) {
+			normal, offset := make([]float64, d), 0.0
+			for range 1 + rng.IntN(2) {
+				i := rng.IntN(d)
+				normal[i] = float64(2*rng.IntN(2)-1) * (1 + rng.Float64())
+			}
+			for i, n := range normal {
+				share := 0.7 * rng.Float64() // from the side that is hard to reach
+				if n < 0 {
+					share = 1 - share
+				}
+				offset += n * (low[i] + share*(high[i]-low[i]))
+			}
+			rows = append(rows, cmdp.Constraint{Normal: normal, Offset: offset})
+		}
+		goal, offset := make([]float64, d), rng.NormFloat64()
+		for i := range goal {
+			goal[i] = rng.NormFloat64()
+		}
+		for _, v := range returns {
+			all.Minimize = append(all.Minimize, product(goal, v))
+		}
+		for _, r := range rows {
+			limit := lp.Constraint{Lower: math.Inf(-1), Upper: r.Offset}
+			for _, v := range returns {
+				limit.Coef = append(limit.Coef, product(r.Normal, v))
+			}
+			all.Rows = append(all.Rows, limit)
+		}
+		want, err := lp.Solve(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		explicit, err := exact.SumLP(parts, 2, each, goal, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sol, err := lp.Solve(explicit); err != nil || sol.Status != want.Status ||
+			want.Status == lp.Optimal && math.Abs(sol.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) {
+			t.Fatalf("trial %d: the explicit program is %+v, %v: want %v %g", trial, sol, err, want.Status, want.Objective)
+		}
+		cost, err := cost.NewAffine(goal, offset, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Cost: cost, Box: box, Constraints: rows}
+		if len(rows) > 0 {
+			var sets []geometry.Set
+			for _, r := range rows {
+				h, err := geometry.NewHalfspace(r.Normal, r.Offset)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sets = append(sets, h)
+			}
+			within, err := geometry.NewIntersection(sets...)
+			if err == nil {
+				task.Target, err = geometry.Restrict(within, box)
+			}
+			if err != nil { // no returns keep them
+				continue
+			}
+		}
+		r, err := planner.Solve(t.Context(), task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts[r.Status]++
+		if (r.Status == exact.Optimal) != (want.Status == lp.Optimal) || r.Status == exact.Optimal &&
+			math.Abs(r.Objective-want.Objective-offset) > 1e-7*(1+math.Abs(want.Objective)) {
+			t.Fatalf("trial %d: %v %g: want %v %g", trial, r.Status, r.Objective, want.Status, want.Objective+offset)
+		}
+		o, err := exact.SecondOpinionOfSum(t.Context(), parts, 2, each, task)
+		if !errors.Is(err, lp.ErrNoGLPK) && (err != nil || o.Status != r.Status || r.Status == exact.Optimal &&
+			math.Abs(o.Objective-r.Objective) > 1e-7*(1+math.Abs(r.Objective))) {
+			t.Fatalf("trial %d: %v %g: a second opinion is %+v, %v", trial, r.Status, r.Objective, o, err)
+		}
+	}
+	if verdicts[exact.Optimal] < 50 || verdicts[exact.Infeasible] < 10 {
+		t.Errorf("%v: want more of each", verdicts)
+	}
 }
 
 func TestSumRefuses(t *testing.T) {
