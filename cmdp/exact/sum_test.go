@@ -249,9 +249,10 @@ func TestSumsAgainstAllPolicies(t *testing.T) {
 		var returns [][]float64
 		low, high := make([]float64, d), make([]float64, d)
 		for k := range 1 + rng.IntN(3) {
-			x := exact.Part{Weight: 1 + float64(rng.IntN(3)), Returns: [][]int{{0, 1}, {1, 0}, {-1, 0}, {1, -1}}[rng.IntN(4)],
-				Model: randomModel(t, rng, shapeOf{states: 2, actions: 2, horizon: 2, dim: 2, successors: 2, rests: true,
-					stepwise: rng.IntN(2) == 0, integer: rng.IntN(2) == 0})}
+			sh := shapeOf{states: 2, actions: 2, horizon: 2, dim: 2, successors: 2, rests: true,
+				stepwise: rng.IntN(2) == 0, integer: rng.IntN(2) == 0}
+			into := [][]int{{0, 1}, {1, 0}, {-1, 0}, {1, -1}}[rng.IntN(4)]
+			x := exact.Part{Model: randomModel(t, rng, sh), Weight: 1 + float64(rng.IntN(3)), Returns: into}
 			parts = append(parts, x)
 			all.Rows = append(all.Rows, lp.Equal(nil, 1))
 			least, most := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
