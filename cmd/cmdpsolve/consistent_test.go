@@ -802,3 +802,64 @@ func TestStoppingOfMeans(t *testing.T) {
 		checkConsistent(t, r)
 	}
 }
+
+// TestRoundedTotals: what is claimed with rounded totals holds for exact ones: objectives can be had, bounds are not
+// passed, and nothing is infeasible that is not; what check leaves open has no gap that is proved. The plans of a sweep
+// are those of its limits alone, with rounded totals as with exact ones.
+func TestRoundedTotals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(68, 8))
+	t.Chdir(t.TempDir())
+	counts := make(map[string]int)
+	for trial := range 16 {
+		rows := ""
+		for _, action := range []string{"slow", "fast", "wait"} {
+			p := 0.2 + 0.6*rng.Float64()
+			rows += fmt.Sprintf("  - {state: on, action: %s, outcomes: [{probability: %v, next: on, returns: [%.2f, %.2f]}, "+
+				"{probability: %v, next: on, returns: [%.2f, %.2f]}]}\n", action, p, rng.Float64(), rng.Float64(), 1-p,
+				rng.Float64(), 2*rng.Float64())
+		}
+		limit := fmt.Sprintf("at_most: %.2f, cvar: 0.3", 0.5+1.5*rng.Float64())
+		if trial%2 == 0 {
+			limit = fmt.Sprintf("at_most: %.2f, probability: %.2f", 0.3+rng.Float64(), 0.3+0.5*rng.Float64())
+		}
+		text := "format: cmdp/1\nhorizon: 2\nstates: [on]\nstart: on\nreturns: [gain, pain]\ngoal: {maximize: gain}\n" +
+			"constraints: [{return: pain, " + limit + "}, {return: gain, at_least: 0.4}]\ntransitions:\n" + rows
+		if err := os.WriteFile("tails.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ask := func(args ...string) answer {
+			var out, errs strings.Builder // what is undecided has another exit status
+			run(t.Context(), append(args, "--format", "json"), &out, &errs)
+			return answerOf(t, out.String())
+		}
+		exact := ask("plan", "tails.yaml")
+		best := exact.num("objective")
+		for _, grid := range []string{"0.05", "0.4"} {
+			plan := ask("plan", "tails.yaml", "--resolution", grid)
+			check := ask("check", "tails.yaml", "--resolution", grid)
+			c := &consistency{&view{answer: plan, words: []string{text, grid}}, t}
+			counts[plan.text("status")]++
+			c.want(plan.text("status") != "infeasible" || exact.text("status") == "infeasible", "infeasible")
+			c.want(!(plan.num("objective") > best+1e-6), "objective", plan.num("objective"), best)
+			c.want(!(plan.num("bound") < best-1e-6), "bound", plan.num("bound"), best)
+			c.want(!check.is("feasible") || exact.text("status") == "optimal", "kept in check")
+			c.want(!check.has("feasible") || check.is("feasible") || exact.text("status") == "infeasible",
+				"not kept in check")
+			c.want(check.has("feasible") || check.num("gap_lower") == 0, "gap of check", check.num("gap_lower"))
+			counts[fmt.Sprint("kept ", check["feasible"])]++
+			sweep := ask("plan", "tails.yaml", "--resolution", grid, "--sweep", "gain=0.2:0.8:0.3")
+			for _, one := range sweep.list("plans") {
+				alone := ask("plan", "tails.yaml", "--resolution", grid, "--at-least",
+					fmt.Sprintf("gain=%v", one.numbers("limits")[0]))
+				c.want(one.text("status") == alone.text("status") && near(one.num("objective"), alone.num("objective")),
+					"plan of a sweep that is "+one.text("status")+", alone "+alone.text("status"), one.num("objective"),
+					alone.num("objective"))
+			}
+		}
+	}
+	for _, what := range []string{"optimal", "stopped", "kept true", "kept <nil>"} {
+		if counts[what] < 2 {
+			t.Errorf("%v: want more %s", counts, what)
+		}
+	}
+}

@@ -273,7 +273,6 @@ func without(p *problem.Problem) string {
 		{p.Goal != problem.Goal{}, "goal: " + p.Goal.String()},
 		{constraints != nil, "constraints: " + strings.Join(constraints, ", ")},
 		{p.Target != nil, "target set"},
-		{p.Opponent != nil, "opponent"},
 		{p.Uncertainty.Fixed(), "uncertainty: each: model"},
 	} {
 		if part.is {

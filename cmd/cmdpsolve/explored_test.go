@@ -86,7 +86,7 @@ func TestExploredIsTheCommand(t *testing.T) {
 		}
 		files[i] = path
 	}
-	files = append(files, "matrix:game=regret3,limit=-0.1", duel(t, rng, "maximize"), rides(t), "inventory")
+	files = append(files, "matrix:game=regret3,limit=-0.1", duel(t, rng, "maximize"), rides(t), wages(t), "inventory")
 	for trial := range 9 {
 		files = append(files, drawProblem(rng, []string{"horizon: 3", "discount: 0.75", "criterion: average"}[trial%3]).
 			write(t, 1))
@@ -131,13 +131,29 @@ func rides(t *testing.T) string {
 	return file
 }
 
+// wages writes a problem in which every episode has to earn something.
+func wages(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "wages.yaml")
+	text := "format: cmdp/1\nhorizon: 4\nstates: [Home, Work]\nstart: Home\nreturns: [joy, pay]\ngoal: {maximize: joy}\n" +
+		"constraints:\n  - {return: pay, at_least: 3, always: true}\n  - {return: joy, at_least: 0.5}\n" +
+		"transitions:\n  - {state: Home, action: Rest, next: {Home: 1}, returns: [2, 0]}\n" +
+		"  - {state: Home, action: go, next: {Work: 0.75, Home: 0.25}, returns: [1, 0]}\n" +
+		"  - {state: Work, action: Earn, next: {Work: 0.5, Home: 0.5}, returns: [0, 1]}\n" +
+		"  - {state: Home, action: odd jobs, next: {Home: 1}, returns: [0, 1]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // duel writes a game of two steps in which both players draw, with actions of their own.
 func duel(t *testing.T, rng *rand.Rand, goal string) string {
 	t.Helper()
 	file, rows := filepath.Join(t.TempDir(), "duel.yaml"), ""
 	for state := range 2 {
-		for a, mine := range []string{"heads", "tails"} {
-			for b, theirs := range []string{"even", "odd"} {
+		for a, mine := range []string{"Heads", "tails"} {
+			for b, theirs := range []string{"even", "Odd"} {
 				rows += fmt.Sprintf("  - {state: %d, action: %s, opponent: %s, next: {%d: 1}, returns: [%g, %d]}\n",
 					state, mine, theirs, (a+b)%2, float64((a+b)%2*(2+state+a))+rng.Float64(), a)
 			}

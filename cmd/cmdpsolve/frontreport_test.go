@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -224,4 +227,69 @@ func TestFilesOfVertices(t *testing.T) {
 // load reads a problem as commands do.
 func load(name string) (*loaded, error) {
 	return streams{problem: new(problem.ReadOptions)}.open(context.Background(), name)
+}
+
+// TestParallelFigure: of four returns each vertex is a line from the worst to the best of each, with the lines of the
+// quarter that its first return lies in.
+func TestParallelFigure(t *testing.T) {
+	rng := rand.New(rand.NewPCG(68, 9))
+	for range 60 {
+		over, vertices := make([]objective, 4), make([][]float64, 1+rng.IntN(6))
+		for k := range over {
+			over[k] = objective{k, fmt.Sprint("r", k), float64(1 - 2*rng.IntN(2))}
+		}
+		for i := range vertices {
+			vertices[i] = []float64{float64(rng.IntN(9)), rng.NormFloat64(), float64(rng.IntN(2)), 7}
+		}
+		f := parallelFigure("four", over, vertices, 1e-3)
+		wanted := make(map[string]int) // lines, by their heights and the quarter
+		first, last := vertices[0][0], vertices[0][0]
+		for _, v := range vertices {
+			first, last = min(first, v[0]), max(last, v[0])
+		}
+		for _, v := range vertices {
+			line := ""
+			for k, o := range over {
+				least, most := v[k], v[k]
+				for _, w := range vertices {
+					least, most = min(least, w[k]), max(most, w[k])
+				}
+				height := 1.0
+				if most > least {
+					height = (v[k] - least) / (most - least)
+					if o.sign < 0 {
+						height = 1 - height
+					}
+				}
+				line += fmt.Sprintf(" %.6f", height)
+			}
+			wanted[line]++
+		}
+		for _, c := range f.Panels[0].Curves {
+			ends := regexp.MustCompile(`^r0 (\S+) to (\S+)$`).FindStringSubmatch(c.Name)
+			if ends == nil {
+				t.Fatalf("a curve is named %q", c.Name)
+			}
+			from, _ := strconv.ParseFloat(ends[1], 64)
+			to, _ := strconv.ParseFloat(ends[2], 64)
+			for at := 0; at < len(c.X); at += 5 {
+				line := ""
+				for k := range over {
+					line += fmt.Sprintf(" %.6f", c.Y[at+k]+0) // −0 is 0
+				}
+				x := first + c.Y[at]*(last-first)
+				if over[0].sign < 0 {
+					x = last - c.Y[at]*(last-first)
+				}
+				if wanted[line]--; wanted[line] < 0 || x < from-0.01 || x > to+0.01 {
+					t.Errorf("%v: a line %s of %q, whose first return is %g", vertices, line, c.Name, x)
+				}
+			}
+		}
+		for line, n := range wanted {
+			if n != 0 {
+				t.Errorf("%v: the line %s is missing", vertices, line)
+			}
+		}
+	}
 }

@@ -200,7 +200,7 @@ func newDrawnReports(ctx context.Context, p *loaded, set *robust.Set, r *robust.
 	return out, nil
 }
 
-// drawnTable lists the policies that are drawn at the start, no more than the largest.
+// drawnTable lists the policies that are drawn at the start, the first of many.
 func (d *robustReport) drawnTable(p *loaded) *report.Table {
 	t := report.NewTable("drawn", "probability")
 	t.Head(p.Returns...)
@@ -459,6 +459,14 @@ func (d *robustReport) notes(p *loaded) report.Note {
 	if d.Components > 0 {
 		notes = append(notes, fmt.Sprintf(
 			"The policy draws one of %d components at the start and plays it for good.", d.Components))
+	}
+	if left := len(d.Drawn) - mostBranches; left > 0 {
+		rest := report.Number(0)
+		for _, of := range d.Drawn[mostBranches:] {
+			rest += of.Probability
+		}
+		notes = append(notes, fmt.Sprintf("The table leaves out %s, with a probability of %s together.",
+			count(left, "component"), report.Brief(rest)))
 	}
 	if d.Randomized == 0 && d.Components == 0 {
 		notes = append(notes, "The policy is deterministic.")

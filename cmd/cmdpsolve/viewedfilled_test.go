@@ -344,7 +344,7 @@ func (f *filler) overSets() *robustReport {
 		f.fill(d.Confidence)
 	}
 	if d.found {
-		f.fill(&d.Drawn)
+		f.list(reflect.ValueOf(&d.Drawn).Elem(), "", []int{0, 2, 14}[f.IntN(3)])
 	}
 	return d
 }

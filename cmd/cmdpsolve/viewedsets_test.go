@@ -35,7 +35,12 @@ func (v *view) overSets() {
 	}
 	v.limitsOf(v.list("constraints"))
 	v.head(append(append([]string{"drawn", "probability"}, v.returns...), "breaks")...)
-	for i, d := range v.list("drawn") {
+	drawn, hidden := v.list("drawn"), 0.0
+	for i, d := range drawn {
+		if i >= 12 {
+			hidden += d.num("probability")
+			continue
+		}
 		cells := []string{fmt.Sprint(i + 1), six(d.num("probability"))}
 		for _, name := range v.returns {
 			r := d.obj("returns").obj(name)
@@ -43,7 +48,7 @@ func (v *view) overSets() {
 		}
 		v.row(append(cells, cmp.Or(strings.Join(d.texts("breaks"), ", "), "none"))...)
 	}
-	v.overSetsSentences()
+	v.overSetsSentences(len(drawn)-12, hidden)
 	v.remembered()
 }
 
@@ -73,7 +78,8 @@ func (v *view) uncertain() {
 		many(c.num("unvisited"), "choice")))
 }
 
-func (v *view) overSetsSentences() {
+// overSetsSentences says what was found. Some components, with a probability together, are in no row.
+func (v *view) overSetsSentences(left int, hidden float64) {
 	const over = "The time of --budget was over before the search was."
 	model := func() {
 		v.sayIf(v.has("worst"), "%s has the model that is worst for %s.", v.text("worst.file"), v.text("worst.for"))
@@ -106,6 +112,8 @@ func (v *view) overSetsSentences() {
 		"Better plans may exist, by %s at most: a model of the intervals has that optimum.", small(v.num("gap")))
 	v.sayIf(v.has("components"), "The policy draws one of %s components at the start and plays it for good.",
 		six(v.num("components")))
+	v.sayIf(left > 0, "The table leaves out %s, with a probability of %s together.", many(float64(left), "component"),
+		three(hidden))
 	v.sayIf(v.num("randomized") == 0 && !v.has("components"), "The policy is deterministic.")
 	v.sayIf(slices.ContainsFunc(v.list("constraints"), func(c answer) bool { return c.num("price") > 0 }),
 		"The price of a limit is how much the bound improves for each unit by which it is relaxed.")

@@ -280,7 +280,7 @@ func checkLeftOut(t *testing.T, file, said string) {
 }
 
 // TestOneModelOverAnother: a model that is written where another was is read back as itself, or the file of the other
-// that is in the way is named.
+// that is in the way is named. Beside the model alone each of these would be read as a part of it, or spoil it.
 func TestOneModelOverAnother(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(returns int) string {
@@ -305,8 +305,19 @@ func TestOneModelOverAnother(t *testing.T) {
 			status, said := called("convert " + write(after) + " " + out)
 			for tries := 0; status != exitDone && tries < 9; tries++ {
 				name, _, _ := strings.Cut(inTheWay.FindString(said), " ")
-				if err := os.Remove(name); err != nil {
+				clean := fmt.Sprintf("clean%d.tra", after)
+				printed(t, "json", "convert", write(after), clean)
+				beside := "clean" + fmt.Sprint(after) + strings.TrimPrefix(name, fmt.Sprintf("m%d%d", before, after))
+				if err := os.Rename(name, beside); err != nil {
 					t.Fatalf("%d after %d: %s: %v", after, before, said, err)
+				}
+				var told, errs strings.Builder
+				if run(t.Context(), []string{"convert", clean, "spoilt.yaml", "--horizon", "2", "--format", "json"}, &told,
+					&errs) == exitDone && len(answerOf(t, told.String()).texts("rewards")) == after {
+					t.Errorf("%d after %d: %s is in the way, and is not read: %s", after, before, beside, said)
+				}
+				if err := os.Remove(beside); err != nil {
+					t.Fatal(err)
 				}
 				status, said = called("convert " + write(after) + " " + out)
 			}
