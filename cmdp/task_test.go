@@ -3,6 +3,7 @@ package cmdp
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"cmdpsolve/geometry"
@@ -68,6 +69,10 @@ func TestWithin(t *testing.T) {
 			if task.Whole.Project(whole, x); set == nil && math.Abs(floats.Distance(x, whole, 2)-off) > 1e-9 {
 				t.Errorf("trial %d: %v is %g from the limits: want %g", trial, x, floats.Distance(x, whole, 2), off)
 			}
+			if is := off == 0 && (set == nil || floats.Dot(normal, x) <= offset); is != (floats.Distance(x, whole,
+				2) < 1e-9) {
+				t.Errorf("trial %d: %v is in the whole target: %v, and %g from it", trial, x, is, floats.Distance(x, whole, 2))
+			}
 			if set == nil && math.Abs(violation-off) > 1e-9 || set != nil && (violation < 1e-9) != (off == 0 &&
 				floats.Dot(normal, x) <= offset) {
 				t.Errorf("trial %d: %v violates %v by %g, and is %g from the limits", trial, x, limits, violation, off)
@@ -120,11 +125,15 @@ func TestLinearConstraints(t *testing.T) {
 		}
 		c := Constraint{Normal: []float64{rng.NormFloat64(), rng.NormFloat64()}, Offset: rng.NormFloat64()}
 		most := math.Inf(-1)
+		above, unlimited := slices.Clone(upper), rng.IntN(2)
+		if rng.IntN(2) == 0 { // what has no coefficient does not matter, however far it goes
+			c.Normal[unlimited], above[unlimited] = 0, math.Inf(1)
+		}
 		for corner := range 4 {
 			x := []float64{[]float64{lower[0], upper[0]}[corner/2], []float64{lower[1], upper[1]}[corner%2]}
 			most = max(most, floats.Dot(c.Normal, x)-c.Offset)
 		}
-		if got := c.Excess(lower, upper); math.Abs(got-most) > 1e-12 {
+		if got := c.Excess(lower, above); !(math.Abs(got-most) <= 1e-12) {
 			t.Errorf("trial %d: %v is missed by %g in %v to %v: want %g", trial, c, got, lower, upper, most)
 		}
 		for range 50 {
