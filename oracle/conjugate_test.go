@@ -75,6 +75,19 @@ type broken struct{ square }
 
 func (broken) Value([]float64) float64 { return math.NaN() }
 
+type torn struct{ square }
+
+func (torn) Subgradient(dst, _ []float64) { dst[0] = math.Inf(1) }
+
+// everything has no extreme points.
+type everything struct{ ball }
+
+func (everything) MaximizeLinear(dst, dir []float64) {
+	for i, v := range dir {
+		dst[i] = v * math.Inf(1)
+	}
+}
+
 // TestConjugateGap checks the certificate at random points of the domain, and that the
 // gap is closed.
 func TestConjugateGap(t *testing.T) {
@@ -111,6 +124,13 @@ func TestConjugateGap(t *testing.T) {
 			value, gap := c.Attain(y, theta, gaussian(rng, d, 3))
 			if attained := dot(theta, y) - g.Value(y); math.Abs(attained-value) > 1e-12*(1+math.Abs(value)) {
 				t.Errorf("%s: value %g reported, %g attained", name, value, attained)
+			}
+			inside := norm(y) <= 2+1e-9
+			for i, v := range y {
+				inside = (k == 1 || v >= lower[i] && v <= upper[i]) && (inside || k == 0)
+			}
+			if !inside {
+				t.Errorf("%s: the answer %v is not in the domain", name, y)
 			}
 			if gap > 1e-8*(1+math.Abs(value)) {
 				t.Errorf("%s, dimension %d, kind %d: value %g with gap %g", name, d, trial%3, value, gap)
@@ -162,12 +182,18 @@ func TestConjugateErrors(t *testing.T) {
 			return oracle.NewBoxConjugate(nil, []float64{0}, []float64{1})
 		},
 		"no domain": func() (*oracle.BundleConjugate, error) { return oracle.NewConjugate(f, nil) },
+		"infinite slope": func() (*oracle.BundleConjugate, error) {
+			return oracle.NewBoxConjugate(torn{f}, []float64{0}, []float64{1})
+		},
+		"unbounded domain": func() (*oracle.BundleConjugate, error) {
+			return oracle.NewConjugate(f, everything{ball{[]float64{0}, 1}})
+		},
 		"not finite": func() (*oracle.BundleConjugate, error) {
 			return oracle.NewBoxConjugate(broken{f}, []float64{0}, []float64{1})
 		},
 	} {
-		if _, err := make(); err == nil {
-			t.Errorf("%s: no error", name)
+		if _, err := make(); err == nil || errors.Is(err, oracle.ErrUnbounded) != (name == "unbounded domain") {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	if _, err := oracle.NewIntersectionProjector(1, oracle.Member{Set: ball{[]float64{0}, 1}},

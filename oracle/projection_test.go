@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -66,7 +67,7 @@ func randomRows(rng *rand.Rand, d int) (rows [][]float64, rhs []float64, equalit
 		}
 		rows, rhs = append(rows, r), append(rhs, float64(rng.IntN(7)-1))
 	}
-	return rows, rhs, rng.IntN(2)
+	return rows, rhs, min(rng.IntN(3), len(rows))
 }
 
 var term = regexp.MustCompile(`([+-][0-9.e+-]+)·row (\d+)`)
@@ -91,7 +92,7 @@ func TestActiveSet(t *testing.T) {
 		var normals [][]float64
 		for k, r := range rows {
 			excess := dot(r, y) - rhs[k]
-			if excess > 1e-12 || k < equalities && excess < -1e-12 {
+			if rounding := 1e-12 * (1 + norm(y)); excess > rounding || k < equalities && excess < -rounding {
 				t.Fatalf("rows %v ≤ %v: %v goes to %v, which breaks row %d by %g", rows, rhs, x, y, k, excess)
 			}
 			if excess > -1e-10 {
@@ -104,9 +105,37 @@ func TestActiveSet(t *testing.T) {
 		if gap := distanceFromCone(normals, minus(x, y)); gap > 1e-7*(1+norm(x)) {
 			t.Fatalf("rows %v ≤ %v (%d equal): %v − %v is %g from the normal cone", rows, rhs, equalities, x, y, gap)
 		}
+		checkLevel(t, rng, a, rows, rhs, equalities, x)
 	}
 	if empty < 100 {
 		t.Errorf("only %d empty instances", empty)
+	}
+}
+
+// checkLevel compares a level with one more row, and after that the projection with the one before.
+func checkLevel(t *testing.T, rng *rand.Rand, a *oracle.ActiveSet, rows [][]float64, rhs []float64, equalities int,
+	x []float64) {
+	t.Helper()
+	dir, level := integers(rng, len(x), 2), float64(rng.IntN(9)-4)
+	if norm(dir) == 0 {
+		return
+	}
+	y, before, want := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+	a.Project(before, x)
+	copy(want, before)
+	cut, err := oracle.NewActiveSet(append(slices.Clone(rows), minus(make([]float64, len(x)), dir)),
+		append(slices.Clone(rhs), -level), equalities)
+	if err == nil {
+		cut.Project(want, x)
+	}
+	for range 2 {
+		if ok := a.ProjectLevel(y, dir, level, x); ok != (err == nil) || norm(minus(y, want)) > 1e-9*(1+norm(x)) {
+			t.Fatalf("rows %v ≤ %v (%d equal), ⟨%v, ·⟩ ≥ %g: %v goes to %v, %v; want %v, for %v", rows, rhs, equalities, dir,
+				level, x, y, ok, want, err)
+		}
+		if a.Project(y, x); norm(minus(y, before)) > 1e-12*(1+norm(x)) {
+			t.Fatalf("rows %v ≤ %v: after a level %v goes to %v, before to %v", rows, rhs, x, y, before)
+		}
 	}
 }
 
@@ -115,7 +144,7 @@ func TestActiveSet(t *testing.T) {
 func distanceFromCone(normals [][]float64, v []float64) float64 {
 	rest := append([]float64(nil), v...)
 	mult := make([]float64, len(normals))
-	for range 20000 {
+	for range 1_000_000 {
 		moved := 0.0
 		for k, n := range normals {
 			m := math.Max(mult[k]+dot(n, rest)/dot(n, n), 0)
@@ -125,7 +154,7 @@ func distanceFromCone(normals [][]float64, v []float64) float64 {
 			moved += math.Abs(m - mult[k])
 			mult[k] = m
 		}
-		if moved < 1e-14 {
+		if moved < 1e-14 || norm(rest) < 1e-8 {
 			break
 		}
 	}
@@ -205,6 +234,87 @@ func TestIntersectionOfBalls(t *testing.T) {
 	}
 }
 
+// TestCertificateOfLens: where balls barely meet the slack still bounds what the projection could gain.
+func TestCertificateOfLens(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	for _, thin := range []float64{1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12} {
+		left, right := ball{[]float64{thin - 1, 0}, 1}, ball{[]float64{1 - thin, 0}, 1}
+		s, err := oracle.NewIntersectionProjector(2, oracle.Member{Set: left}, oracle.Member{Set: right})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			x, y := gaussian(rng, 2, 3), make([]float64, 2)
+			outside, slack := s.Nearest(y, x)
+			if off := max(oracle.Distance(left, y), oracle.Distance(right, y)); off > outside+1e-15 {
+				t.Errorf("lens of width %g: %v is outside by %g, certified %g", thin, y, off, outside)
+			}
+			for k := range 41 { // points of the lens on its axes
+				share := float64(k)/20 - 1
+				for _, p := range [][]float64{{share * thin, 0}, {0, share * math.Sqrt(thin*(2-thin))}} {
+					if more := dot(minus(x, y), minus(p, y)); more > slack*(1+1e-9)+1e-14*(1+dot(x, x)) {
+						t.Errorf("lens of width %g: %v goes to %v, but %v gains %g, certified %g", thin, x, y, p, more, slack)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestMappedMembers compares balls that are seen through a map with the balls that they come from, near and far.
+func TestMappedMembers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 10))
+	for trial := range 60 {
+		d := 1 + rng.IntN(4)
+		var plain, mapped []oracle.Member
+		for k := range 3 {
+			b := ball{gaussian(rng, d, 0.2), 1}
+			shift, by, turn := gaussian(rng, d, 2), 0.5+rng.Float64(), rng.Perm(d)
+			seen := ball{make([]float64, d), by * b.radius}
+			matrix := make([][]float64, d)
+			for i, j := range turn {
+				matrix[i] = make([]float64, d)
+				matrix[i][j] = by * float64(1-2*rng.IntN(2))
+				seen.center[i] = matrix[i][j] * b.center[j]
+			}
+			plain = append(plain, oracle.Member{Set: b})
+			m := oracle.Member{Set: seen, Matrix: matrix}
+			switch k {
+			case 0: // moved only
+				m = oracle.Member{Set: ball{minus(b.center, shift), 1}, Shift: minus(make([]float64, d), shift)}
+			case 1:
+				m = oracle.Member{Set: ball{minus(seen.center, shift), seen.radius}, Matrix: matrix,
+					Shift: minus(make([]float64, d), shift)}
+			}
+			mapped = append(mapped, m)
+		}
+		one, err := oracle.NewIntersectionProjector(d, plain...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := oracle.NewIntersectionProjector(d, mapped...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, far := range []float64{1, 3, 30, 1e3, 1e4, 1e6} { // the last is too far for exact answers, not for members
+			x, y, z := gaussian(rng, d, far), make([]float64, d), make([]float64, d)
+			_, slack := one.Nearest(y, x)
+			two.Project(z, x)
+			if more := dot(minus(x, y), minus(z, y)); far < 1e6 && more > slack+1e-9*(1+norm(x)) {
+				t.Errorf("trial %d: %v goes to %v, but %v gains %g, certified %g", trial, x, y, z, more, slack)
+			}
+			if off := norm(minus(y, z)); off > 1e-6 && far < 1e6 {
+				t.Errorf("trial %d: %v goes to %v, and to %v through maps", trial, x, y, z)
+			}
+			for _, m := range plain {
+				if out := oracle.Distance(m.Set, y); out > 1e-9 {
+					t.Errorf("trial %d: %v goes to %v, outside by %g", trial, x, y, out)
+				}
+			}
+		}
+	}
+}
+
 func TestProjectLevel(t *testing.T) {
 	a, err := oracle.NewActiveSet([][]float64{{1, 0}, {0, 1}, {-1, -1}}, []float64{1, 2, 0}, 0)
 	if err != nil {
@@ -268,9 +378,26 @@ func TestProximalMaximizer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 30 {
+			for n := range 60 {
 				dir := gaussian(rng, d, 3)
 				y := make([]float64, d)
+				if n%2 == 1 && name == "box" { // nearly normal to a face, in the smallest ball
+					for i := range dir {
+						dir[i] *= math.Pow(10, -float64(rng.IntN(12)))
+					}
+					m, err = oracle.NewProximalMaximizer(set, make([]float64, d), math.Sqrt(float64(d)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, v := range dir {
+						y[i] = -math.Copysign(1, v)
+					}
+					gap := m.From(y, dir, y)
+					if short := oracle.Support(set, dir) - dot(dir, y); short > gap+1e-13*norm(dir) {
+						t.Errorf("box, direction %v: short by %g, certified gap %g", dir, short, gap)
+					}
+					continue
+				}
 				gap := m.Maximize(y, dir)
 				want := oracle.Support(set, dir)
 				if short := want - dot(dir, y); short > gap+1e-13*norm(dir) || gap > 1e-9*norm(dir) {

@@ -23,3 +23,9 @@ func Certify(of Solver, sol *Solution) error {
 	m := len(s.head)
 	return s.certify(sol, make([]float64, m), make([]float64, m), make([]float64, m), embeddedTolerance)
 }
+
+// Alone returns the second opinion on its own, which nothing rescues, if the build has one.
+func Alone() (Backend, bool) {
+	_, err := NewGLPK(nil)
+	return Backend{"glpk", NewGLPK}, !errors.Is(err, ErrNoGLPK)
+}

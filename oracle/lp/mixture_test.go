@@ -3,14 +3,17 @@ package lp
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestMixture wants a mixture to agree with the general solver on random programs, many of
 // them infeasible or degenerate, columns being added a few at a time.
 func TestMixture(t *testing.T) {
 	const tol = 1e-9
-	infeasible := 0
+	infeasible, touched := 0, 0
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		rows := int(seed % 4)
@@ -53,14 +56,61 @@ func TestMixture(t *testing.T) {
 			}
 			if excess > tol {
 				infeasible++
+				touched += m.checkTouching(t, excess)
 				continue
 			}
 			m.check(t, p.Minimize, sol.Objective)
 		}
 	}
-	if infeasible < 50 {
-		t.Errorf("%d infeasible programs: the test says little", infeasible)
+	if infeasible < 50 || touched < 50 {
+		t.Errorf("%d infeasible programs, %d that touch: the test says little", infeasible, touched)
 	}
+}
+
+// checkTouching raises the limits by the excess, so that there are mixtures but none with room, and wants one of the
+// best: the excess stays what rounding makes of it.
+func (m *Mixture) checkTouching(t *testing.T, excess float64) int {
+	t.Helper()
+	const tol = 1e-12
+	n, again, limit := len(m.x), Mixture{}, slices.Clone(m.limit)
+	p := Problem{Minimize: m.cost, Rows: []Constraint{{Lower: 1, Upper: 1}}}
+	for i := range limit {
+		limit[i] += excess
+		p.Rows = append(p.Rows, AtMost(nil, limit[i]+1e-11))
+	}
+	again.Reset(limit)
+	for j, cost := range m.cost {
+		a := m.coef[j*n : (j+1)*n]
+		again.Add(cost, a[1:])
+		for i, v := range a {
+			p.Rows[i].Coef = append(p.Rows[i].Coef, v)
+		}
+	}
+	left, ok := again.Solve(tol)
+	if left > 1e-9 {
+		t.Errorf("excess %g though the limits can be kept", left)
+	}
+	if !ok || left > tol { // rounding
+		return 0
+	}
+	sol, err := Solve(&p)
+	if err != nil || sol.Status != Optimal {
+		t.Fatal(sol, err)
+	}
+	total, got := make([]float64, n), 0.0
+	for j, w := range again.Weights() {
+		floats.AddScaled(total, w, again.coef[j*n:(j+1)*n])
+		got += w * again.cost[j]
+	}
+	for i, b := range limit {
+		if total[i+1] > b+1e-10 {
+			t.Errorf("row %d: %g, limit %g that is touched", i, total[i+1], b)
+		}
+	}
+	if got > sol.Objective+1e-7 {
+		t.Errorf("objective %g of mixtures that touch: want %g", got, sol.Objective)
+	}
+	return 1
 }
 
 // check wants the mixture of a mixture to be feasible, worth the objective, and

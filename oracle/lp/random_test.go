@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // randomProblem draws shapes and bounds of every kind. Small integers make
@@ -105,6 +107,9 @@ func solve(t testing.TB, b lp.Backend, p *lp.Problem) *lp.Solution {
 	sol := new(lp.Solution)
 	if err := s.Solve(sol); err != nil {
 		t.Fatalf("%s: %v\n%+v", b.Name, err, p)
+	}
+	if largest := floats.Norm(sol.Ray, math.Inf(1)); len(sol.Ray) > 0 && math.Abs(largest-1) > 1e-12 {
+		t.Fatalf("%s: the largest entry of the ray %v is not 1\n%+v", b.Name, sol.Ray, p)
 	}
 	return sol
 }

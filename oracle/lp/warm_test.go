@@ -43,6 +43,7 @@ func TestWarm(t *testing.T) {
 func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 	t.Helper()
 	var err error
+	unit := math.Pow(10, float64(rng.IntN(2)*(rng.IntN(7)-3))) // of a column or a row, often 1
 	switch rng.IntN(4) {
 	case 0:
 		for j := range p.Minimize {
@@ -50,9 +51,10 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 		}
 		err = s.SetObjective(p.Minimize)
 	case 1:
-		c := lp.Column{Cost: rng.NormFloat64(), Lower: math.Min(0, rng.NormFloat64()), Upper: rng.ExpFloat64()}
+		c := lp.Column{Cost: unit * rng.NormFloat64(), Lower: (rng.NormFloat64() - 0.5) / unit}
+		c.Upper = c.Lower + rng.ExpFloat64()/unit
 		for i := range p.Rows {
-			a := float64(rng.IntN(5) - 2)
+			a := unit * float64(rng.IntN(5)-2)
 			c.Coef = append(c.Coef, a)
 			p.Rows[i].Coef = append(p.Rows[i].Coef[:len(p.Minimize):len(p.Minimize)], a)
 		}
@@ -60,9 +62,9 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 		p.Lower, p.Upper = append(p.Lower, c.Lower), append(p.Upper, c.Upper)
 		err = s.AddColumn(c)
 	case 2:
-		r := lp.Constraint{Lower: -inf, Upper: rng.NormFloat64() + 1}
+		r := lp.Constraint{Lower: -inf, Upper: unit * (rng.NormFloat64() + 1)}
 		for range p.Minimize {
-			r.Coef = append(r.Coef, float64(rng.IntN(5)-2))
+			r.Coef = append(r.Coef, unit*float64(rng.IntN(5)-2))
 		}
 		p.Rows = append(p.Rows, r)
 		err = s.AddRow(r)
