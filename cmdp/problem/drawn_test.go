@@ -332,24 +332,28 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadPolicy(file, p.Process())
-	if (err != nil) != refused {
-		t.Fatalf("error %v: refused %v\n%s\n%s", err, refused, strings.Join(lines, "\n"), f.text)
-	}
-	if err != nil {
-		return
-	}
-	for h := range f.rows {
-		for s, actions := range f.rows[h] {
-			if missing[[2]int{h, s}] != !got.Known(h, s) && len(actions) > 0 {
-				t.Fatalf("step %d, state %d: known %v\n%s", h+1, s, got.Known(h, s), strings.Join(lines, "\n"))
-			}
-			probs := make([]float64, len(actions))
-			got.Distribution(probs, h, s)
-			for a, x := range probs {
-				if want := taken[h][s][p.ActionName(h, s, a)]; got.Known(h, s) && x != want {
-					t.Fatalf("step %d, state %d, %s: %g, want %g\n%s", h+1, s, p.ActionName(h, s, a), x, want,
-						strings.Join(lines, "\n"))
+	for _, of := range []*Process{p.Process(), withParity(t, p)} { // whatever is remembered
+		got, err := ReadPolicy(file, of)
+		if (err != nil) != refused {
+			t.Fatalf("error %v: refused %v\n%s\n%s", err, refused, strings.Join(lines, "\n"), f.text)
+		}
+		if err != nil {
+			return
+		}
+		for h := range f.rows {
+			for at := range of.Model.States() {
+				s := of.Declared(at)
+				actions := f.rows[h][s]
+				if missing[[2]int{h, s}] != !got.Known(h, at) && len(actions) > 0 {
+					t.Fatalf("step %d, state %d: known %v\n%s", h+1, at, got.Known(h, at), strings.Join(lines, "\n"))
+				}
+				probs := make([]float64, len(actions))
+				got.Distribution(probs, h, at)
+				for a, x := range probs {
+					if want := taken[h][s][p.ActionName(h, s, a)]; got.Known(h, at) && x != want {
+						t.Fatalf("step %d, state %d, %s: %g, want %g\n%s", h+1, at, p.ActionName(h, s, a), x, want,
+							strings.Join(lines, "\n"))
+					}
 				}
 			}
 		}

@@ -3,8 +3,10 @@ package problem
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +119,14 @@ func TestDrawnFleets(t *testing.T) {
 		if err := Write(&b, p); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
+		i, count := rng.IntN(len(goes)), 2+2*rng.IntN(2) // another number of agents than begin somewhere
+		name := fmt.Sprintf("name: t%d, count: ", i)
+		odd := strings.Replace(text, name+"3", fmt.Sprint(name, count), 1)
+		_, err = Parse("fleet.yaml", []byte(odd), files)
+		want := fmt.Sprintf("fleet[%d].starts: 3 agents begin somewhere, and count is %d", i, count)
+		if (err != nil) != (starts[i] > 0) || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Fatalf("%v: want %s\n%s", err, want, odd)
+		}
 		for i, m := range slices.Concat(p.Fleet, mustParse(t, b.String()).Fleet) { // as read, and as written
 			i %= len(goes)
 			if got := timeOf(m.Agent.Model); got != strings.ReplaceAll(time, ":", "") {
@@ -129,6 +139,44 @@ func TestDrawnFleets(t *testing.T) {
 				t.Errorf("%s begins in %v\n%s", m.Name, m.Starts, text)
 			}
 			checkGoes(t, &m, goes[i], text)
+		}
+	}
+}
+
+// TestOpenedFiles: all files that a fleet names, and those that they name, are told with their paths.
+func TestOpenedFiles(t *testing.T) {
+	folder := t.TempDir()
+	want := make(map[string]bool)
+	for name, text := range map[string]string{
+		"fleet.yaml": "format: cmdp/1\nhorizon: 2\nreturns: [r]\nfleet:\n  - {name: a, count: 1, model: a.yaml}\n" +
+			"  - {name: b, count: 1, model: in/b.yaml}\n  - {name: c, count: 1, model: in/b.yaml}\n" +
+			"  - {name: d, count: 1, model: {states: 1, start: 0, returns: [r], transitions: {file: d.csv}}}\n",
+		"a.yaml":      "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [r]\ntransitions: {file: in/a.csv}\n",
+		"in/b.yaml":   "format: cmdp/1\nhorizon: 2\nreturns: [r]\ntransitions: {file: b.prism}\n",
+		"in/a.csv":    "state,action,next,probability,r\n0,go,0,1,1\n",
+		"d.csv":       "state,action,next,probability,r\n0,go,0,1,1\n",
+		"in/b.prism":  "mdp\nmodule m\n x: bool init false;\n [] true -> true;\nendmodule\nrewards \"r\" true: 1; endrewards\n",
+		"in/other.md": "nobody names it",
+	} {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if name != "in/other.md" {
+			want[path] = true
+		}
+	}
+	for _, outside := range []bool{false, true} {
+		told := make(map[string]bool)
+		opts := ReadOptions{Outside: outside, Opened: func(path string) { told[path] = true }}
+		if _, err := ReadWith(filepath.Join(folder, "fleet.yaml"), opts); err != nil {
+			t.Fatal(err)
+		}
+		if !maps.Equal(told, want) {
+			t.Errorf("opened %v: want %v", slices.Sorted(maps.Keys(told)), slices.Sorted(maps.Keys(want)))
 		}
 	}
 }

@@ -49,6 +49,33 @@ func padded(t *testing.T, rng *rand.Rand, p *Problem) *Problem {
 	return &with
 }
 
+// withoutHappening returns the intervals of a problem for a padded one, whose other transitions never happen.
+func withoutHappening(t *testing.T, p, more *Problem) *cmdp.Intervals {
+	t.Helper()
+	iv, err := cmdp.NewIntervals(more.Model, func(h, c int) (lower, upper []float64) {
+		least, most := p.Intervals.Row(h, c)
+		if least == nil {
+			return nil, nil
+		}
+		next, prob := p.Model.Rows(h).Row(c)
+		to, shares := more.Model.Rows(h).Row(c)
+		e := 0
+		for i, n := range to {
+			if own := e < len(next) && n == next[e] && shares[i] == prob[e]; own {
+				lower, upper = append(lower, least[e]), append(upper, most[e])
+				e++
+				continue
+			}
+			lower, upper = append(lower, 0), append(upper, 0)
+		}
+		return lower, upper
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return iv
+}
+
 // parity remembers whether the states that were entered, and the places of the transitions to them, sum up to an odd
 // number.
 type parity struct{ states int }
@@ -116,6 +143,11 @@ func TestRemembering(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		more := padded(t, rng, p)
+		longer, _, err := withParity(t, more).Lift(withoutHappening(t, p, more))
+		if err != nil {
+			t.Fatal(err)
+		}
 		lines := strings.Split(f.text, "\n")
 		stands := make(map[int][2]int) // the choices of the problem by their numbers
 		for h := range x.Model.Kernels() {
@@ -125,7 +157,9 @@ func TestRemembering(t *testing.T) {
 				for c := first; c < end; c++ {
 					low, high := lifted.Row(h, c)
 					least, most := p.Intervals.Row(h, from+c-first)
-					if fmt.Sprint(low, high) != fmt.Sprint(least, most) {
+					also, too := longer.Row(h, c)
+					want := fmt.Sprint(least, most)
+					if fmt.Sprint(low, high) != want || fmt.Sprint(also, too) != want {
 						t.Fatalf("step %d, %s: %v to %v, want %v to %v\n%s", h+1, x.StateName(s), low, high, least, most, f.text)
 					}
 					of := [2]int{h, from + c - first}

@@ -123,7 +123,7 @@ func TestPromises(t *testing.T) {
 	for range 100 {
 		var returns, promises []string
 		var want [][2]float64
-		wrong := false
+		wrong, odd := false, false
 		for i := range 1 + rng.IntN(5) {
 			derived, name := rng.IntN(3) == 0, fmt.Sprint("r", i)
 			returns = append(returns, name+": {"+map[bool]string{true: "visits: [0]"}[derived]+"}")
@@ -131,7 +131,14 @@ func TestPromises(t *testing.T) {
 			if rng.IntN(2) == 0 && (!derived || rng.IntN(8) == 0) {
 				wrong = wrong || derived
 				of = [2]float64{-float64(rng.IntN(9)), float64(rng.IntN(9))}
-				promises = append(promises, fmt.Sprintf("%s: [%g, %g]", name, of[0], of[1]))
+				sides := []string{fmt.Sprint(of[0]), fmt.Sprint(of[1])}
+				switch side := rng.IntN(2); rng.IntN(8) {
+				case 0, 1: // nothing is promised about it
+					sides[side], of[side] = "null", math.Inf(2*side-1)
+				case 2: // without the return of no steps
+					sides[side], odd = fmt.Sprint(0.5-float64(side)), true
+				}
+				promises = append(promises, fmt.Sprintf("%s: [%s]", name, strings.Join(sides, ", ")))
 			}
 			if !derived {
 				want = append(want, of)
@@ -141,14 +148,20 @@ func TestPromises(t *testing.T) {
 		text := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: {" + strings.Join(returns, ", ") +
 			"}\nreturn_to_go: {" + strings.Join(promises, ", ") + "}\ntransitions:\n  - {state: 0, action: go, next: {0: 1}}\n"
 		p, err := Parse("test", []byte(text), nil)
-		if err != nil || wrong {
-			if !wrong || err == nil || !strings.Contains(err.Error(), "a promise about a return that rows do not give") {
+		if err != nil || wrong || odd {
+			said := fmt.Sprint(err)
+			if strings.Contains(said, "a promise about a return that rows do not give") != wrong ||
+				strings.Contains(said, "the range must contain 0") != odd && !wrong {
 				t.Fatalf("%v\n%s", err, text)
 			}
 			continue
 		}
 		for i, of := range want {
-			got := p.Model.Shape().Promise()
+			got := promiseOf(p.Model.Shape())
+			if got == nil {
+				got = &cmdp.Interval{Lower: orFill(nil, len(want), math.Inf(-1)),
+					Upper: orFill(nil, len(want), math.Inf(1))}
+			}
 			if got.Lower[i] != of[0] || got.Upper[i] != of[1] {
 				t.Fatalf("%s is promised to be in [%g, %g]: want %v\n%s", p.Given()[i], got.Lower[i], got.Upper[i], of, text)
 			}

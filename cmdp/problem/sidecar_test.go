@@ -590,6 +590,65 @@ func TestPlacesOfMistakes(t *testing.T) {
 	}
 }
 
+// TestPlacesOfRows: what is wrong with a row as a whole, whose lines stand together or among others, is told where it
+// begins, and of a row that is given twice where it stands first.
+func TestPlacesOfRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 2))
+	for range 150 {
+		var lines []string
+		wrong, rows := rng.IntN(20), 20
+		for i := range rows {
+			p := []float64{1, 0.5}[rng.IntN(2)]
+			for to := range int(1 / p) {
+				if i == wrong && to == 0 {
+					p /= 2
+				}
+				lines = append(lines, fmt.Sprintf("%d,a%d,%d,%g,0,0\n", i%3, i, to, p))
+			}
+		}
+		if rng.IntN(2) == 0 {
+			rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		}
+		begins := 2 + slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, fmt.Sprintf(",a%d,", wrong)) })
+		_, err := readSidecar("csv", []byte("state,action,next,probability,reward,cost\n"+strings.Join(lines, "")))
+		want := fmt.Sprintf("rows.csv:%d: state %d, action a%d: the probabilities sum to", begins, wrong%3, wrong)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Fatalf("%v: want %s\n%s", err, want, lines)
+		}
+		kind := []string{"jsonl", "json", "yaml"}[rng.IntN(3)]
+		form := rowsTexts[kind]
+		text, first, again := form.head, 0, 0
+		twice := wrong + 1 + rng.IntN(rows-wrong)
+		for i := range rows + 1 {
+			number := i
+			if i == twice {
+				number = wrong
+				again = 1 + strings.Count(text, "\n")
+			}
+			if i == wrong {
+				first = 1 + strings.Count(text, "\n")
+			}
+			text += fmt.Sprintf(form.forms[rng.IntN(len(form.forms))], number%3, number, "0")
+			if rng.IntN(5) == 0 {
+				text += form.between
+			}
+		}
+		text += form.tail
+		name := "test." + kind
+		if kind == "jsonl" {
+			name = "rows.jsonl"
+			_, err = readSidecar(kind, []byte(text))
+		} else {
+			_, err = Parse(name, []byte(text), nil)
+		}
+		place, message := fmt.Sprintf("%s:%d:", name, again), fmt.Sprintf("[%d]: state %d, action ü%d is given twice: "+
+			"the first is in line %d", twice, wrong%3, wrong, first)
+		if err == nil || !strings.HasPrefix(err.Error(), place) || !strings.HasSuffix(err.Error(), message) {
+			t.Fatalf("%v: want %s %s\n%s", err, place, message, text)
+		}
+	}
+}
+
 // TestNoCellIsEmpty empties one cell of a table after the other, each of which is then named.
 func TestNoCellIsEmpty(t *testing.T) {
 	lines := []string{"state,action,next,probability,reward,cost", "0,a,1,1,2,3", "1,b,0,1,2,3", "1,c,0,1,2,3"}

@@ -1,10 +1,14 @@
 package problem
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -102,5 +106,62 @@ func TestMeansOfReturns(t *testing.T) {
 		if p.Model.Average() != means {
 			t.Errorf("%s, %s: all that rows give are means: %v", time, text, p.Model.Average())
 		}
+	}
+}
+
+// TestWantsOfSimulators: of a simulator goals and bounds on mean returns are read as they are written, and bounds that
+// are about episodes refused, each in its place.
+func TestWantsOfSimulators(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 4))
+	shape := func(horizon int) (*cmdp.Shape, error) {
+		return cmdp.NewShape(cmdp.ShapeSpec{Horizon: horizon, Dim: 2, First: [][]int32{{0, 2, 3}},
+			Start:   []cmdp.StartState{{State: 0, Probability: 1}},
+			Returns: []cmdp.Interval{{Lower: []float64{-1, 0}, Upper: []float64{3, 1}}}})
+	}
+	path := filepath.Join(t.TempDir(), "task.yaml")
+	refused := 0
+	for range 150 {
+		names := []string{"r", "q"}
+		p := &Problem{Goal: []Goal{{Maximize: "q"}, {Minimize: "r"}}[rng.IntN(2)]}
+		want := make(map[string]bool)
+		for i := range rng.IntN(4) {
+			p.Constraints = append(p.Constraints, drawLimit(rng, names[rng.IntN(2)]))
+			if !p.Constraints[i].OnAverage() {
+				want[fmt.Sprintf("constraints[%d]", i)] = true
+			}
+		}
+		text := "format: cmdp/1\nhorizon: 2\n" + string(p.Wanted())
+		if len(p.Constraints) == 0 {
+			text = strings.Replace(text, "constraints:\n", "", 1)
+		}
+		for _, key := range modelKeys {
+			if rng.IntN(30) == 0 {
+				text += key + ": {}\n"
+				want[key] = true
+			}
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadSimulated(path, &Simulation{Returns: names, Shape: shape}, ReadOptions{})
+		told := make(map[string]bool)
+		var es Errors
+		errors.As(err, &es)
+		for _, e := range es {
+			told[e.Key] = true
+		}
+		if !maps.Equal(told, want) || (err == nil) != (len(want) == 0) {
+			t.Fatalf("%v: want %v\n%s", err, want, text)
+		}
+		if err != nil {
+			refused++
+			continue
+		}
+		if !reflect.DeepEqual(got.Goal, p.Goal) || !bytes.Equal(got.Wanted(), p.Wanted()) {
+			t.Fatalf("%s is read as\n%s", text, got.Wanted())
+		}
+	}
+	if refused < 30 || refused > 120 {
+		t.Errorf("%d of 150 are refused: want some of both", refused)
 	}
 }

@@ -2,10 +2,12 @@ package problem
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -342,5 +344,44 @@ func TestWrongNumbersHaveTheirPlace(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "got") {
 			t.Fatalf("%v: want %s\n%s", err, want, other)
 		}
+	}
+}
+
+// TestEveryMemberIsLocated: what is found to be wrong with a member once a file is read is told where it stands, and so
+// is what is missing there.
+func TestEveryMemberIsLocated(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 4))
+	found := 0
+	for _, text := range spellings(t, rng) {
+		p := mustParse(t, text)
+		root, _ := new(decoder).root(text)
+		var walk func(n *node, at string)
+		walk = func(n *node, at string) {
+			for _, more := range []string{"", ".none"} {
+				var told Errors
+				err := p.Located(&MemberError{at + more, errors.New("problem: odd")})
+				if !errors.As(err, &told) || len(told) != 1 || !reflect.DeepEqual(*told[0], Error{File: "test.yaml",
+					Line: n.line, Column: n.col, Key: at + more, Message: "odd"}) {
+					t.Fatalf("%v: want %s in line %d, column %d\n%s", err, at+more, n.line, n.col, text)
+				}
+			}
+			found++
+			for i, item := range n.items {
+				walk(item, at+"["+strconv.Itoa(i)+"]")
+			}
+			for _, m := range n.members {
+				if !strings.ContainsAny(m.key.text, ".[") && m.key.text != "or" {
+					walk(m.value, at+"."+m.key.text)
+				}
+			}
+		}
+		for _, m := range root.members {
+			if m.key.text != "transitions" && p.Fleet == nil {
+				walk(m.value, m.key.text)
+			}
+		}
+	}
+	if found < 3000 {
+		t.Errorf("%d members: want more", found)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,6 +113,44 @@ func TestPortions(t *testing.T) {
 			es[1].Line != lines+1 {
 			t.Errorf("indent %d: got %v: want errors in lines %d and %d", len(indent), err, wrong, lines+1)
 		}
+	}
+}
+
+// TestBrokenRowsKeepTheirNumbers: rows have their numbers, in whatever way they and those before them are written, and
+// though some that stand together cannot be read at all.
+func TestBrokenRowsKeepTheirNumbers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 3))
+	forms := []string{"- {state: 0, action: go, next: {0: 1}, no#: 1}\n", "- {state: 0, action: 'go', no#: 1, next: {0: 1}}\n",
+		"- state: 0\n  action: go\n  no#: 1\n  next: {0: 1}\n", "- {state: 0, action: 'go', no#: 1, next: {0: 1}\n"}
+	told := 0
+	for range 60 {
+		text, broken := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [r]\ntransitions:\n", 0
+		for i := range 5 + rng.IntN(40) {
+			form := forms[rng.IntN(3)]
+			if rng.IntN(30) == 0 {
+				broken, form = broken+1, forms[3]
+			}
+			text += strings.ReplaceAll(form, "#", strconv.Itoa(i))
+		}
+		_, err := Parse("p.yaml", []byte(text), nil)
+		var es Errors
+		if !errors.As(err, &es) {
+			t.Fatal(err)
+		}
+		for _, e := range es {
+			var number, of int
+			if n, _ := fmt.Sscanf(e.Key, "transitions[%d].no%d", &number, &of); n == 2 {
+				told++
+			} else if broken == 0 {
+				t.Fatalf("%v\n%s", e, text)
+			}
+			if number != of {
+				t.Fatalf("%v\n%s", e, text)
+			}
+		}
+	}
+	if told < 300 {
+		t.Errorf("%d rows were told: want more", told)
 	}
 }
 
