@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
 
@@ -87,6 +88,17 @@ func TestDeterministicAgainstAll(t *testing.T) {
 			r.Bound > best+1e-9*shape.unit:
 			t.Errorf("trial %d: %v %g ≥ %g, want %g", trial, r.Status, r.Objective, r.Bound, best)
 			continue
+		}
+		size := math.Abs(r.Objective)
+		if g, affine := task.Cost.(cost.Affine); affine { // what the cost varies by, if that is less than 1
+			varies := 0.0
+			for i, c := range g.Gradient() {
+				varies += math.Abs(c) * (x.Upper()[i] - x.Lower()[i])
+			}
+			size = max(size, min(1, varies))
+		}
+		if r.Gap != r.Objective-r.Bound || r.Gap > 1.001e-9*max(size, shape.unit) {
+			t.Errorf("trial %d: a gap of %g between %g and %g, relative to %g", trial, r.Gap, r.Bound, r.Objective, size)
 		}
 		v := make([]float64, m.Dim())
 		cmdp.NewEvaluator(m).Returns(v, r.Policy)

@@ -907,6 +907,35 @@ func TestWhatMattersToNothing(t *testing.T) {
 	t.Logf("%v", verdicts)
 }
 
+// asked says what planners answer to questions that are not asked for an optimum, with some digits.
+func asked(t *testing.T, p func() *exact.Planner, task cmdp.Task) (said string) {
+	t.Helper()
+	say := func(numbers []float64, err error) {
+		for _, x := range numbers {
+			if math.Abs(x) < 1e6 {
+				x = math.Round(x*1e5)/1e5 + 0
+			}
+			said += fmt.Sprintf("%.5g ", x)
+		}
+		said += fmt.Sprintf("%v; ", err)
+	}
+	for _, ask := range []func(*exact.Planner) (lower, upper []float64, err error){
+		func(q *exact.Planner) (lower, upper []float64, err error) {
+			return q.Ranges(t.Context(), exact.Options{})
+		},
+		func(q *exact.Planner) (lower, upper []float64, err error) { return q.Extent(t.Context()) },
+	} {
+		lower, upper, err := ask(p())
+		say(slices.Concat(lower, upper), err)
+	}
+	c, err := p().Conflict(t.Context(), task, nil, exact.Options{})
+	if c != nil {
+		said += fmt.Sprintf("limits %v ", c.Rows)
+		say(c.Relax, nil)
+	}
+	return said + fmt.Sprint(err)
+}
+
 // TestPlannerForgetsWhatMatters: a planner that has answered another task of the same model, with other limits and
 // another goal, answers as one that has not.
 func TestPlannerForgetsWhatMatters(t *testing.T) {
@@ -934,6 +963,10 @@ func TestPlannerForgetsWhatMatters(t *testing.T) {
 			}
 			verdicts[got.Status]++
 			exact.Fits(t, q.Model, task, got)
+			said := asked(t, func() *exact.Planner { return planner }, task)
+			if fresh := asked(t, func() *exact.Planner { return exact.PlannerOf(t, q.Model) }, task); said != fresh {
+				t.Errorf("trial %d: after task %d: %s: want %s\n%s", trial, k, said, fresh, describeEndless(q))
+			}
 			if got.Status != want.Status || got.Return != want.Return ||
 				got.Status == exact.Optimal && task.Cost != nil &&
 					math.Abs(got.Objective-want.Objective) > 1e-7*(1+math.Abs(want.Objective)) {

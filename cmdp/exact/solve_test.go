@@ -69,7 +69,7 @@ func randomTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, x *geometry.Box,
 	for i := range bounds {
 		bounds[i] = math.Inf(1)
 		if rng.IntN(3) > 0 {
-			bounds[i] = max(x.Lower()[i], at[i]-0.3*rng.Float64())
+			bounds[i] = max(x.Lower()[i], at[i]-0.3*rng.Float64()*min(1, x.Upper()[i]-x.Lower()[i]))
 			n := make([]float64, len(bounds))
 			n[i] = 1
 			rows = append(rows, cmdp.Constraint{Normal: n, Offset: bounds[i]})
