@@ -1,6 +1,9 @@
 package cmdp
 
 import (
+	"bytes"
+	"encoding/gob"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -269,5 +272,82 @@ func TestLearnedReturn(t *testing.T) {
 		if unseen := l.learnedReturn(0, dir, rate); unseen != rate {
 			t.Fatalf("%v of a choice that was never taken, want %v", unseen, rate)
 		}
+	}
+}
+
+// TestSpoiltCounts changes one thing of saved counts: they are refused, or are counts that save what was read, so that
+// nothing of it is left out or out of range.
+func TestSpoiltCounts(t *testing.T) {
+	rng := generator(16)
+	refused := 0
+	for trial := range 600 {
+		m := randomModel(t, uint64(trial%5), 4, 3, 2, true)
+		var confidence *ReturnConfidence
+		if trial%2 == 0 {
+			confidence = NewReturnConfidence(m.Shape(), 1, 1)
+		}
+		fresh := func() *Counts { return try(NewCounts(m.Shape(), trial%3 == 0, confidence))(t) }
+		c, tr := fresh(), NewTrajectory(m.Shape())
+		for range 4 {
+			tr.Play(m, Uniform{m.Shape()}, rng, rng)
+			c.Observe(tr)
+		}
+		var saved countsBinary
+		if err := gob.NewDecoder(bytes.NewReader(try(c.MarshalBinary())(t))).Decode(&saved); err != nil {
+			t.Fatal(err)
+		}
+		l := &saved.Layers[rng.IntN(len(saved.Layers))]
+		switch rng.IntN(8) {
+		case 0:
+			saved.Layers = saved.Layers[1:]
+		case 1:
+			l.Returns = append(l.Returns, make([]float64, 1+rng.IntN(99))...)
+		case 2:
+			l.Returns = l.Returns[:rng.IntN(len(l.Returns)+1)]
+		case 3:
+			l.Count = append(l.Count, 1)
+		default:
+			list := [][]int32{l.States, l.Successors, l.Next}[rng.IntN(3)]
+			if len(list) > 0 {
+				list[rng.IntN(len(list))] += int32(rng.IntN(9) - 4)
+			}
+		}
+		var data bytes.Buffer
+		if err := gob.NewEncoder(&data).Encode(&saved); err != nil {
+			t.Fatal(err)
+		}
+		read := fresh()
+		if err := read.UnmarshalBinary(data.Bytes()); err != nil {
+			refused++
+			continue
+		}
+		var again countsBinary
+		if err := gob.NewDecoder(bytes.NewReader(try(read.MarshalBinary())(t))).Decode(&again); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(again) != fmt.Sprint(saved) {
+			t.Fatalf("trial %d: %v is read as %v", trial, saved, again)
+		}
+		for h := range m.Horizon() {
+			for i := range read.Seen(h) {
+				for a := range m.Shape().Actions(h, read.SeenState(h, i)) {
+					next, times := read.AppendSuccessors(nil, nil, h, read.SeenState(h, i), a)
+					sum := 0.0
+					for k, n := range next {
+						sum += times[k]
+						if n < 0 || int(n) >= m.States() {
+							t.Fatalf("trial %d: successor %d", trial, n)
+						}
+					}
+					read.MeanReturn(make([]float64, 2), h, read.SeenState(h, i), a)
+					if sum != float64(read.Visits(h, read.SeenState(h, i), a)) {
+						t.Fatalf("trial %d: %d visits, %g followed", trial, read.Visits(h, read.SeenState(h, i), a), sum)
+					}
+				}
+			}
+		}
+	}
+	if refused < 200 || refused > 550 {
+		t.Errorf("%d of 600 are refused", refused)
 	}
 }

@@ -123,6 +123,28 @@ func TestEpochs(t *testing.T) {
 		e := drawEpochs(t, rng)
 		states, k := e.Base.States(), e.Base.Kernel(0)
 		offered := func(epoch, c int) bool { return true }
+		for i, spoil := range []func(e *Epochs){
+			func(e *Epochs) { e.Next[len(e.Next)-1]-- },
+			func(e *Epochs) { e.Next[rng.IntN(len(e.Next))] = int32(e.Len()) },
+			func(e *Epochs) { e.Next = e.Next[1:] }, func(e *Epochs) { e.Start = e.Start[1:] },
+			func(e *Epochs) { e.Letter = append(e.Letter, 0) }, func(e *Epochs) { e.Base = nil },
+			func(e *Epochs) { e.Class[rng.IntN(e.Len())] = int32(len(e.Classes)) },
+			func(e *Epochs) { e.Classes = nil }, func(e *Epochs) { e.Classes[len(e.Classes)-1] = NewKernel() },
+		} {
+			if trial%100 > 0 {
+				break
+			}
+			spoilt := *e
+			spoilt.Next, spoilt.Class = slices.Clone(e.Next), slices.Clone(e.Class)
+			spoilt.Classes = slices.Clone(e.Classes)
+			spoil(&spoilt)
+			if _, err := spoilt.Model(); err == nil {
+				t.Errorf("trial %d: spoilt epochs %d are taken: %+v", trial, i, spoilt)
+			}
+			if _, err := spoilt.Enforce(make([]bool, e.Len())); err == nil {
+				t.Errorf("trial %d: spoilt epochs %d are enforced: %+v", trial, i, spoilt)
+			}
+		}
 		if trial%3 > 0 {
 			broken := make([]bool, e.Len())
 			for i := range broken {

@@ -126,9 +126,9 @@ func (spec *ModelSpec) checkTime() error {
 			"want none of them", spec.Horizon, spec.Discount, len(spec.Means))
 	case spec.Means != nil && len(spec.Means) != spec.Dim:
 		return fmt.Errorf("cmdp: %d marks of long-run means for %d returns: want one each", len(spec.Means), spec.Dim)
-	case slices.Contains(spec.Means, true) && spec.Discount != 1:
-		return fmt.Errorf("cmdp: long-run means with horizon %d and discount %g: want discount 1, for which the "+
-			"other returns are totals", spec.Horizon, spec.Discount)
+	case slices.Contains(spec.Means, true) && (spec.Discount != 1 || spec.Horizon > 0):
+		return fmt.Errorf("cmdp: long-run means with horizon %d and discount %g: want no horizon and discount 1, for "+
+			"which the other returns are totals", spec.Horizon, spec.Discount)
 	case spec.Horizon == 0 && !spec.Average && !(spec.Discount > 0 && spec.Discount <= 1):
 		return fmt.Errorf("cmdp: discount %g: want above 0 and at most 1", spec.Discount)
 	case spec.Horizon == 0 && len(spec.Kernels) != 1:

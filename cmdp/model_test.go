@@ -494,6 +494,70 @@ func TestModelRefusesBadInput(t *testing.T) {
 	}
 }
 
+// TestTimesOfModels draws horizons, discounts and criteria, of games too, and wants those that the specification
+// allows, and models that tell of them.
+func TestTimesOfModels(t *testing.T) {
+	rng := generator(15)
+	made := 0
+	for range 2000 {
+		spec := ModelSpec{Horizon: rng.IntN(4) - 1, Average: rng.IntN(4) == 0, Dim: 1 + rng.IntN(2),
+			Discount: []float64{0, 0, 0.5, 1, 1, 1.5, math.NaN()}[rng.IntN(7)], Start: []StartState{{0, 1}}}
+		spec.Means = [][]bool{nil, nil, make([]bool, spec.Dim), make([]bool, 1+rng.IntN(2))}[rng.IntN(4)]
+		for i := range spec.Means {
+			spec.Means[i] = rng.IntN(2) == 0
+		}
+		game := rng.IntN(5) == 0
+		for range []int{1, 1, 2, 0}[rng.IntN(4)] {
+			k := NewKernel()
+			for range 2 {
+				k.Append([]int32{0}, []float64{1}, make([]float64, spec.Dim))
+			}
+			k.EndState()
+			spec.Kernels = append(spec.Kernels, k)
+			spec.Opponents = append(spec.Opponents, []int32{map[bool]int32{false: 1, true: 2}[game]})
+		}
+		some, kernels, endless := slices.Contains(spec.Means, true), len(spec.Kernels), spec.Horizon == 0
+		fits := spec.Horizon >= 0 && (kernels == 1 || !endless && kernels == spec.Horizon)
+		fits = fits && (spec.Means == nil || len(spec.Means) == spec.Dim)
+		switch {
+		case spec.Average:
+			fits = fits && endless && spec.Discount == 0 && spec.Means == nil && !game
+		case some:
+			fits = fits && endless && spec.Discount == 1 && !game
+		case endless:
+			fits = fits && spec.Discount > 0 && spec.Discount <= 1 && !game
+		default:
+			fits = fits && (spec.Discount == 0 || spec.Discount == 1)
+		}
+		m, err := NewModel(spec)
+		if (err == nil) != fits {
+			t.Fatalf("%+v: %v: want it made, %v", spec, err, fits)
+		}
+		if err != nil {
+			continue
+		}
+		made++
+		discount := spec.Discount
+		if discount == 0 {
+			discount = 1
+		}
+		all := spec.Average || some && !slices.Contains(spec.Means, false)
+		if m.Horizon() != spec.Horizon || m.Discount() != discount || m.Means() != (spec.Average || some) ||
+			m.Average() != all || (m.Shape() == nil) != endless || m.Kernels() != kernels ||
+			m.Stationary() != (kernels == 1) {
+			t.Errorf("%+v: %+v", spec, m)
+		}
+		for i := range spec.Dim {
+			if m.Mean(i) != (spec.Average || some && spec.Means[i]) {
+				t.Errorf("%+v: return %d is a mean: %v", spec, i, m.Mean(i))
+			}
+		}
+	}
+	if made < 200 {
+		t.Errorf("%d models are made: want more", made)
+	}
+}
+
 // TestSpecsAreCopied changes every number of what a model and a shape were made from, but for the slices that they
 // keep, and wants them to be what the same specification makes that nobody changed.
 func TestSpecsAreCopied(t *testing.T) {

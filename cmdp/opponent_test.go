@@ -519,6 +519,18 @@ func TestErrorsNameThePlace(t *testing.T) {
 		probs.row(h, s)[0] += 0.5
 		_, err = NewRandomized(probs.first, probs.probs)
 		wantError(t, err, place+"probabilities sum to 1.5")
+		probs.probs[h] = probs.probs[h][1:]
+		_, err = NewRandomized(probs.first, probs.probs)
+		k = len(probs.probs[h])
+		wantError(t, err, fmt.Sprintf("step %d: %d probabilities: want %d", h+1, k, k+1))
+		other := randomPolicyOn(t, sh.OpponentOffsets(), sh.Horizon(), rng)
+		other.first = slices.Repeat(other.first, sh.Horizon()/len(other.first))
+		other.first[h] = slices.Clone(other.first[h])
+		for i := s + 1; i < len(other.first[h]); i++ {
+			other.first[h][i]--
+		}
+		_, err = NewFixedOpponent(sh, other)
+		wantError(t, err, place+fmt.Sprintf("%d probabilities: want %d", n-1, n))
 		var tables [][]float64
 		for h := range sh.Horizon() {
 			tables = append(tables, slices.Clone(m.Kernel(h).table(2)))

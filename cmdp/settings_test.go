@@ -115,7 +115,8 @@ func TestBonusScales(t *testing.T) {
 	if b := (BonusScale{Mode: Practice}); b.Multiplier() != 0.35 || b.String() != "practice" {
 		t.Errorf("practice without a factor: %v, %g", b, b.Multiplier())
 	}
-	for _, bad := range []BonusScale{{Mode: 9}, {Mode: -1}, {Factor: -1}, {Factor: math.NaN()}, {Factor: math.Inf(1)}} {
+	for _, bad := range []BonusScale{{Mode: BonusMode(len(modeNames))}, {Mode: -1}, {Factor: -1}, {Factor: math.NaN()},
+		{Factor: math.Inf(1)}} {
 		if bad.Check() == nil {
 			t.Errorf("%v was accepted", bad)
 		}

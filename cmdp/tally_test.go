@@ -195,14 +195,33 @@ func (x *countedCase) explore(t *testing.T, rng *rand.Rand, h, s int, count int3
 	}
 }
 
-// checkTables compares the rows that are made one by one with those of a whole step, and with the returns that learners
-// are told.
-func (x *countedCase) checkTables(t *testing.T) {
+// checkTables compares the rows that are made one by one, in any order, with those of a whole step, with the returns
+// that learners are told, and with the sizes that are told.
+func (x *countedCase) checkTables(t *testing.T, rng *rand.Rand) {
 	t.Helper()
-	known := x.model.KnownReturns()
+	known, choices, transitions := x.model.KnownReturns(), 0, 0
+	for h := range x.spec.Base.Kernels() {
+		rows := x.spec.Base.Rows(h)
+		for s := range x.spec.Base.States() {
+			pairs, first, end, successors := x.tally.Above(s)-x.tally.Below(s)+1, 0, 0, 0
+			for first, end = rows.Choices(s); first < end; first++ {
+				next, _ := rows.Row(first)
+				successors += len(next)
+				choices += pairs
+			}
+			if successors == 0 { // rest is a choice
+				choices, successors = choices+pairs, 1
+			}
+			transitions += pairs * successors
+		}
+	}
+	if x.model.Choices() != choices || x.model.Transitions() != transitions {
+		t.Fatalf("%d choices and %d transitions are told: want %d and %d", x.model.Choices(), x.model.Transitions(),
+			choices, transitions)
+	}
 	for h := range x.model.Horizon() {
 		rows, k := x.model.Rows(h), x.model.Kernel(h)
-		for pair := range x.model.States() {
+		for _, pair := range rng.Perm(x.model.States()) {
 			first, end := rows.Choices(pair)
 			if n := int(k.First[pair+1] - k.First[pair]); n != end-first {
 				t.Fatalf("step %d, pair %d: %d choices, %d in the table", h+1, pair, end-first, n)
@@ -248,8 +267,8 @@ func TestTally(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.checkTables(t)
 		rng := rand.New(rand.NewPCG(28, seed))
+		x.checkTables(t, rng)
 		for i, st := range m.StartStates() {
 			if got := x.model.StartStates()[i]; got != (StartState{x.tally.At(0, st.State, 0), st.Probability}) {
 				t.Fatalf("seed %d: start %+v: want that of %+v", seed, got, st)

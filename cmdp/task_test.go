@@ -109,6 +109,14 @@ func TestLinearConstraints(t *testing.T) {
 				[]float64{rng.Float64() * 0.1}))(t)
 		}
 		task.Target = try(geometry.Restrict(set, task.Box))(t)
+		ball := geometry.Set(try(geometry.NewBall([]float64{0.1, 0}, 0.5))(t))
+		if trial%2 == 0 {
+			ball = try(geometry.NewIntersection(ball, try(geometry.NewHalfspace([]float64{1, 2}, 0.3))(t)))(t)
+		}
+		curved := Task{Constraints: task.Constraints, Target: try(geometry.Restrict(ball, task.Box))(t)}
+		if list, complete := curved.LinearConstraints(lower, upper); complete || len(list) != len(task.Constraints) {
+			t.Errorf("trial %d: a ball has the half-spaces %v, all of them: %v", trial, list, complete)
+		}
 		list, complete := task.LinearConstraints(lower, upper)
 		if !complete {
 			t.Fatalf("trial %d: half-spaces are missing", trial)
