@@ -156,7 +156,20 @@ func (v *view) drawnSets(over []string) []wantedPanel {
 			bound.add(p.numbers("limits")[0], p.num("bound"))
 		}
 	}
-	return []wantedPanel{{over[0], "objective in the worst model", []wantedCurve{plan, bound}}}
+	panel := wantedPanel{x: over[0], y: "objective in the worst model"}
+	for _, c := range []wantedCurve{plan, bound} {
+		if n := len(c.x); n > 0 && c.x[0] > c.x[n-1] {
+			slices.Reverse(c.x)
+			slices.Reverse(c.y)
+		}
+		if len(c.x) > 0 {
+			panel.curves = append(panel.curves, c)
+		}
+	}
+	if panel.curves == nil {
+		return nil
+	}
+	return []wantedPanel{panel}
 }
 
 // curveOfPage draws all points of a curve between two returns.

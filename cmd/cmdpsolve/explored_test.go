@@ -698,3 +698,52 @@ func (a *pageAsked) checkCurve(signs []float64) {
 		}
 	}
 }
+
+// TestExploredContradictions: limits that contradict each other are both named, no plan is kept, and limits on
+// probabilities that are none are refused.
+func TestExploredContradictions(t *testing.T) {
+	a := pageOf(t, "../../docs/examples/two-rooms.yaml")
+	for _, r := range a.about.list("returns") {
+		name, middle := r.text("name"), (r.num("min")+r.num("max"))/2
+		plan, err := a.ask("plan", answer{"limits": []any{
+			map[string]any{"return": name, "kind": "at_least", "value": middle + 1},
+			map[string]any{"return": name, "kind": "at_most", "value": middle - 1}}})
+		if err != nil || plan.text("report.status") != "infeasible" || plan.num("id") != 0 {
+			t.Errorf("%s: %v, %v", name, plan, err)
+			continue
+		}
+		var kinds []string
+		for _, c := range plan.list("conflict") {
+			if kinds = append(kinds, c.text("kind")); c.text("return") != name ||
+				!strings.Contains(strings.Join(plan.texts("notes"), " "), c.text("constraint")) {
+				t.Errorf("%s: in conflict is %v; the page says %q", name, c, plan.texts("notes"))
+			}
+		}
+		if slices.Sort(kinds); !slices.Equal(kinds, []string{"at_least", "at_most"}) {
+			t.Errorf("%s: in conflict are %v", name, plan.list("conflict"))
+		}
+	}
+}
+
+// TestExploredEpisodes: as many episodes are played as the page asks for, within bounds, where returns are not counted.
+func TestExploredEpisodes(t *testing.T) {
+	p := drawProblem(rand.New(rand.NewPCG(71, 3)), "discount: 0.75")
+	p.limits = nil
+	a := pageOf(t, p.write(t, 1))
+	plan, err := a.ask("plan", answer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[int]int{0: 200, 199: 200, 321: 321, 5000: 4000} {
+		got, err := a.ask("episodes", answer{"id": plan["id"], "seed": 1, "count": asked})
+		if err != nil || int(got.num("played")) != want {
+			t.Errorf("%d episodes are asked for: %v are played, %v", asked, got.num("played"), err)
+			continue
+		}
+		for _, r := range got.list("returns") {
+			if n := len(r.numbers("values")); !r.is("exact") && n != want {
+				t.Errorf("%d episodes have %d values", want, n)
+			}
+		}
+	}
+}

@@ -2,14 +2,23 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/cobra"
@@ -194,4 +203,116 @@ func TestNoFlagIsIgnored(t *testing.T) {
 		}
 		t.Errorf("%s --%s has no effect on %q", cmd.Name(), f.Name, flagLines[cmd.Name()])
 	})
+}
+
+// TestProblemFlagsReadBack: the options that say how a problem is read are read as what they say.
+func TestProblemFlagsReadBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 2))
+	drawn := func() map[string]string {
+		values := make(map[string]string)
+		for range rng.IntN(4) {
+			values[fmt.Sprint("n", rng.IntN(5))] = strconv.Itoa(rng.IntN(9))
+		}
+		return values
+	}
+	for range 60 {
+		want := problem.ReadOptions{Outside: rng.IntN(2) == 0, Set: drawn(), Constants: drawn()}
+		if rng.IntN(2) == 0 {
+			want.Property = &problem.Property{File: inlineProperty, Text: "Pmax=? [ F done ]"}
+		}
+		flags := streams{problem: &want}.problemFlags()
+		got := new(problem.ReadOptions)
+		for _, cmd := range newRoot(streams{problem: got}).Commands() {
+			if cmd.Name() == "plan" {
+				if err := cmd.ParseFlags(flags); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got.Outside != want.Outside || !maps.Equal(got.Set, want.Set) || !maps.Equal(got.Constants, want.Constants) ||
+			!reflect.DeepEqual(got.Property, want.Property) {
+			t.Errorf("%q: %+v, want %+v", flags, got, want)
+		}
+	}
+}
+
+// TestOptionsOfConversions: an option of convert is taken where its help says that it has something to do.
+func TestOptionsOfConversions(t *testing.T) {
+	for _, name := range []string{"horizon", "discount", "mean", "normalize", "rational", "plain", "xz"} {
+		for _, ofProblem := range []bool{false, true} {
+			for _, out := range []string{"a.yaml", "a.YML", "a.umb", "a.UMB", "a.drn", "a.tra", "folder/"} {
+				file, umb := strings.HasPrefix(strings.ToLower(out), "a.y"), strings.EqualFold(out, "a.umb")
+				want := map[string]bool{"horizon": file && !ofProblem, "discount": file && !ofProblem,
+					"mean": !file || !ofProblem, "normalize": !ofProblem, "rational": umb, "plain": umb, "xz": umb}[name]
+				o := convertOptions{given: func(flag string) bool { return flag == name }}
+				err := o.fits(ofProblem, out)
+				if (err == nil) != want || err != nil && (!strings.Contains(err.Error(), "--"+name) ||
+					!strings.Contains(err.Error(), out)) {
+					t.Errorf("--%s, of a problem %v, to %s: %v, want it taken: %v", name, ofProblem, out, err, want)
+				}
+			}
+		}
+	}
+}
+
+// TestThisBuild: a build says all that it knows of itself, and that it does not know the rest.
+func TestThisBuild(t *testing.T) {
+	for k := range 8 {
+		info, revision := &debug.BuildInfo{}, ""
+		if k&1 > 0 {
+			info.Main.Version = "v1.2.3"
+		}
+		if k&2 > 0 {
+			revision = "abc123"
+			info.Settings = append(info.Settings, debug.BuildSetting{Key: "vcs.revision", Value: revision})
+		}
+		info.Settings = append(info.Settings, debug.BuildSetting{Key: "vcs.modified", Value: fmt.Sprint(k&4 > 0)})
+		v := thisBuild(info)
+		if k == 0 {
+			v = thisBuild(nil)
+		}
+		line := fmt.Sprint(v.report().Sections[0].(report.Heading)[0])
+		if v.Modified != (k&4 > 0) || v.Revision != revision || v.Version != []string{"unknown", "v1.2.3"}[k&1] ||
+			!strings.Contains(line, v.Version) || strings.Contains(line, ", modified") != v.Modified ||
+			strings.Contains(line, ", revision abc123") != (revision != "") {
+			t.Errorf("build %d: %+v, %q", k, v, line)
+		}
+	}
+}
+
+// TestDistanceOfAnswers: the exact answer says how near the target one comes, in a game between which bounds.
+func TestDistanceOfAnswers(t *testing.T) {
+	p, err := load("inventory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := func(status exact.Verdict) *exact.Result {
+		return &exact.Result{Status: status, Objective: -2, Returns: []float64{1, 3},
+			Certificate: &exact.Certificate{Distance: 0.25}}
+	}
+	gap := func(low, up float64) contest.Answer {
+		return contest.Answer{Gap: &exact.Gap{Status: exact.NotApproachable, Lower: low, Upper: up}}
+	}
+	for _, c := range []struct {
+		answer                      contest.Answer
+		status, distance, objective string
+		said                        string // of what is missing or bad
+	}{
+		{contest.Answer{Best: best(exact.Optimal)}, "optimal", "0", six(-2 * p.Sense()), ""},
+		{contest.Answer{Best: best(exact.Infeasible)}, "infeasible", "0.25", "–", "no policy meets the target"},
+		{contest.Answer{Best: best(exact.Undecided)}, "undecided", "–", "–", "the exact optimum is not known"},
+		{contest.Answer{Err: errors.New("lost")}, "", "", "", "is not known, and there is no regret: lost"},
+		{gap(0.125, 0.1250001), "not approachable", "0.125", "–", "at least 0.125 away"},
+		{gap(0.125, 0.3), "not approachable", "0.125 to 0.3", "–", "at least 0.125 away"},
+		{contest.Answer{Value: &exact.GameValue{Value: 4}}, "minimax", "–", six(4 * p.Sense()), ""},
+	} {
+		e := newExactReport(p, &c.answer)
+		if (e == nil) != (c.status == "") || e != nil && (e.Status != c.status || e.distance() != c.distance ||
+			report.Short(e.Objective) != c.objective) {
+			t.Errorf("%+v: %+v, want %s, %s away, objective %s", c.answer, e, c.status, c.distance, c.objective)
+		}
+		if said := unanswered(&c.answer); !strings.Contains(said, c.said) || (said == "") != (c.said == "") {
+			t.Errorf("%+v: %q, want %q", c.answer, said, c.said)
+		}
+	}
 }

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
+
+	"cmdpsolve/cmdp/exact"
 )
 
 // lines is a terminal that hands over what is written to it.
@@ -36,5 +41,52 @@ func TestStatusLineSaysSoonThatItWorks(t *testing.T) {
 	l.show(func(time.Duration) string { return "too late" })
 	if len(terminal) > 0 {
 		t.Errorf("%q after the end", <-terminal)
+	}
+}
+
+// TestWordsOfProgress: a status line says in the user's sense what is known so far, and nothing of what is not.
+func TestWordsOfProgress(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 1))
+	for range 200 {
+		var out strings.Builder
+		line := func() *statusLine {
+			out.Reset()
+			return &statusLine{w: &out, begin: time.Now().Add(-time.Minute), wait: time.NewTimer(time.Hour)}
+		}
+		sense, x, y := float64(1-2*rng.IntN(2)), 1+float64(rng.IntN(90)), 100+float64(rng.IntN(90))
+		bound, objective := []float64{x, math.Inf(-1)}[rng.IntN(2)], []float64{y, math.Inf(1)}[rng.IntN(2)]
+		total, points := rng.IntN(3), rng.IntN(3)
+		p := &planProgress{statusLine: line(), sense: sense, total: total}
+		for range points {
+			p.point(exact.FrontPoint{})
+		}
+		p.show(0, bound, objective)
+		want := many(float64(total+1), "value iteration") + ", "
+		switch {
+		case points > 0:
+			want += many(float64(points), "point")
+		case bound == x:
+			want += "objective " + three(sense*objective) + ", bound " + three(sense*x)
+		case objective == y:
+			want += "objective " + three(sense*y)
+		default:
+			want += "looking for a policy that keeps the limits"
+		}
+		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != want {
+			t.Errorf("bound %g, objective %g: %q, want %q", bound, objective, got, want)
+		}
+		r := &robustProgress{statusLine: line(), sense: sense, phase: "phase"}
+		rounds := rng.IntN(3)
+		r.round(rounds, bound, objective)
+		want = "phase, " + many(float64(rounds), "round")
+		if objective == y {
+			want += ", objective " + three(sense*y)
+		}
+		if bound == x {
+			want += ", bound " + three(sense*x)
+		}
+		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != want {
+			t.Errorf("bound %g, objective %g: %q, want %q", bound, objective, got, want)
+		}
 	}
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +27,8 @@ import (
 // A filler fills the members of results with drawn numbers, words and lists, for a problem.
 type filler struct {
 	*rand.Rand
-	p *loaded
+	p      *loaded
+	policy *exact.Policy // one of the problem
 }
 
 func (f *filler) of(list ...float64) report.Number { return report.Number(list[f.IntN(len(list))]) }
@@ -46,6 +50,9 @@ func (f *filler) number(name string) float64 {
 		if strings.Contains(p.names, " "+name+" ") {
 			return float64(f.of(p.from...))
 		}
+	}
+	if f.is(2) {
+		return math.Round(1e6*f.NormFloat64()) / 256 // that no other member has
 	}
 	return float64(f.of(-3, 0, 0.25, 7, 2.5e-4, -123456.5, 0.0123456789, math.NaN()))
 }
@@ -106,6 +113,17 @@ func (f *filler) vector() []float64 {
 	return x
 }
 
+// means are long-run means; totals have none.
+func (f *filler) means() []float64 {
+	x := f.vector()
+	for i := range x {
+		if !f.p.Model.Mean(i) {
+			x[i] = math.NaN()
+		}
+	}
+	return x
+}
+
 // certificate is of a direction with one or more returns. What it proves may be less than how far the nearest is.
 func (f *filler) certificate() *exact.Certificate {
 	c := &exact.Certificate{Direction: make([]float64, len(f.p.Returns)), Support: float64(f.of(-0.3, 0, 2)),
@@ -146,9 +164,12 @@ func (f *filler) conflicts() (clash []conflictReport) {
 func (f *filler) planned() *exact.Result {
 	p := f.p
 	r := &exact.Result{Status: []exact.Verdict{exact.Optimal, exact.Optimal, exact.Stopped, exact.Undecided,
-		exact.Infeasible, exact.Unbounded}[f.IntN(6)], Returns: f.vector(), Policy: new(exact.Policy),
+		exact.Infeasible, exact.Unbounded}[f.IntN(6)], Returns: f.vector(), Policy: f.policy,
 		Objective: float64(f.of(-1.5, 0.125)), Tolerance: 1e-7, Rho: float64(f.of(0, 2.5)), Randomized: f.IntN(3),
 		Iterations: 1 + f.IntN(3), Gap: float64(f.of(0, 1e-10, 1e-3, 0.5))}
+	if r.Status == exact.Optimal { // beside a wide gap prices are noise
+		r.Gap = float64(f.of(0, 1e-10, 2e-9))
+	}
 	r.Dual = make([]float64, len(r.Returns))
 	rows, _ := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper())
 	for _, row := range rows {
@@ -166,7 +187,7 @@ func (f *filler) planned() *exact.Result {
 		r.Bound, r.Gap = math.Inf(-1), math.Inf(1)
 	}
 	if f.is(3) {
-		r.Policy, r.Mixture = nil, make([]exact.WeightedPolicy, 2)
+		r.Policy, r.Mixture = nil, slices.Repeat([]exact.WeightedPolicy{{Weight: 0.5, Policy: f.policy}}, 2)
 	}
 	if !p.isFleet() && p.Model.Means() {
 		if f.is(2) && r.Mixture == nil {
@@ -174,7 +195,7 @@ func (f *filler) planned() *exact.Result {
 				Loss: float64(f.of(0.125, 1e-7))}
 		}
 		for range f.IntN(15) {
-			b := exact.Branch{Probability: float64(f.of(0.0123, 0.5)), Returns: f.vector()}
+			b := exact.Branch{Probability: float64(f.of(0.0123, 0.5)), Returns: f.means()}
 			for s := range f.IntN(3) {
 				b.States = append(b.States, s)
 			}
@@ -209,7 +230,7 @@ var filledKinds = map[string]func(*filler) (words string, made *report.Report){
 		for i := range 1 + f.IntN(4) {
 			one := &sweptReport{planReport: *newPlanReport(f.p, f.planned(), 0)}
 			for k := range rep.Over {
-				one.Limits = append(one.Limits, []report.Number{report.Number(i) * way, f.of(2, 3.25)}[k])
+				one.Limits = append(one.Limits, []report.Number{report.Number(i+1) * way, f.of(2, 3.25)}[k])
 				one.Prices = append(one.Prices, f.of(0, 0.5))
 			}
 			if n := one.Returns; f.is(3) { // a chance that is limited to 0 is no return
@@ -221,19 +242,24 @@ var filledKinds = map[string]func(*filler) (words string, made *report.Report){
 	},
 	"front": (*filler).front,
 	"sets": func(f *filler) (string, *report.Report) {
-		if f.p.isFleet() {
+		if f.p.isFleet() || f.p.Rounded() {
 			return "", nil
 		}
 		return "plan", f.overSets().report(f.p)
 	},
 	"sweep over sets": func(f *filler) (string, *report.Report) {
-		if f.p.isFleet() {
+		if f.p.isFleet() || f.p.Rounded() {
 			return "", nil
 		}
 		rep := &robustSweep{subject: subject{Problem: f.p.title(), Wanted: f.p.wanted()}, Over: []string{widthName}}
 		way := f.of(-0.5, 2)
 		for i := range 1 + f.IntN(3) {
-			rep.Plans = append(rep.Plans, &robustSwept{[]report.Number{report.Number(i) * way}, *f.overSets()})
+			one := f.overSets()
+			if one.Objective == one.Objective { // so far apart that a figure tells them apart
+				one.Objective = f.of(0.25, 3)
+				one.Bound = one.Objective + f.of(0.5, -1)
+			}
+			rep.Plans = append(rep.Plans, &robustSwept{[]report.Number{report.Number(i+1) * way}, *one})
 		}
 		return "plan", rep.report(f.p)
 	},
@@ -274,7 +300,7 @@ func (f *filler) gap(verdict *string, low, up *report.Number, c **planCertificat
 
 func (f *filler) front() (string, *report.Report) {
 	var over []objective
-	for i, name := range f.p.declared() {
+	for i, name := range f.p.Problem.Returns {
 		over = append(over, objective{i, name, float64(f.of(-1, 1))})
 	}
 	if len(over) < 2 {
@@ -297,7 +323,7 @@ func (f *filler) front() (string, *report.Report) {
 			first += float64(f.of(1e-9, 0.5)) // they are in its order
 			at[over[0].index] = first
 			found.Points = append(found.Points, query.FrontPoint{FrontPoint: exact.FrontPoint{Returns: at,
-				Weights: make([]float64, len(over))}, Vertex: !f.is(4)})
+				Weights: make([]float64, len(over))}, Vertex: !f.is(4), Query: f.p.Query})
 		}
 	}
 	rep := newFrontReport(f.p, over, found, 0)
@@ -391,7 +417,7 @@ func (f *filler) checked() *checkReport {
 }
 
 func (f *filler) checkOfGame() (string, *report.Report) {
-	if f.p.isFleet() {
+	if f.p.isFleet() || f.p.Task.Target == nil && len(f.p.Limits) > 0 {
 		return "", nil
 	}
 	rep := &gameCheck{checkReport: newCheckReport(f.p, f.vector(), f.vector()), Actions: f.IntN(3),
@@ -466,7 +492,9 @@ func (f *filler) simulated() (string, *report.Report) {
 	}
 	rep := new(simulateReport)
 	f.fill(rep)
-	rep.subject, rep.Simulator = p.subject(), ""
+	if rep.subject, rep.Simulator = p.subject(), ""; p.Rounded() {
+		rep.Uncertainty = nil
+	}
 	rep.Violation, rep.Expected.Violation = f.of(0, 0.25), f.of(0, 0.5)
 	rep.kept, rep.keeps = rep.Violation == 0, rep.Expected.Violation == 0
 	if p.Task.Cost == nil {
@@ -488,7 +516,7 @@ func (f *filler) simulated() (string, *report.Report) {
 			if b.States == 0 {
 				b.State = ""
 			}
-			b.Returns = f.p.named(f.vector())
+			b.Returns = f.p.named(f.means())
 			rep.Branches = append(rep.Branches, b)
 		}
 	}
@@ -507,7 +535,7 @@ func (f *filler) varied(d *distributions) {
 	}
 	for i := range d.Values {
 		of := &d.Values[i]
-		if of.Exact = of.CI95 == nil; len(of.Histogram) == 0 {
+		if of.Exact = of.CI95 == nil; len(of.Histogram) < 2 {
 			of.Histogram = make([]binReport, 2)
 		}
 		from := report.Number(-3)
@@ -579,31 +607,96 @@ func (f *filler) fleetPlayed() (string, *report.Report) {
 	return "simulate", rep.report(p)
 }
 
+// filledProblems are some of which results are told in other words: by name, with the text of a file.
+func filledProblems() iter.Seq2[string, string] {
+	limits := "{return: places, each_step: true, at_least: 0.5, at_most: 3}, {return: places, at_most: 9}"
+	long := strings.NewReplacer("horizon: 3", "horizon: 60", "[made, places]", "[made, places, a, b]",
+		"returns: {made", "returns: {a: made, b: made, made").Replace(vans(limits))
+	rows := "transitions:\n  - {state: 0, action: go, next: {0: 0.5, 1: 0.5}, returns: [1, 1]}\n" +
+		"  - {state: 1, action: stay, next: {1: 1}, returns: [2, 0]}\n"
+	list := [][2]string{{"inventory"}, {"cliff:rows=3,cols=4,H=8"}, {"../../docs/examples/clinic.yaml"},
+		{"vans.yaml", vans(limits)}, {"long.yaml", long}, {"tanks.yaml", fmt.Sprintf(tanks, "maximize: reward")},
+		{"rounded.yaml", "format: cmdp/1\nhorizon: 3\nstates: [base]\nstart: base\nreturns: {battery: {}, work: {}}\n" +
+			"goal: {maximize: work}\nconstraints:\n  - {return: battery, at_most: 1, always: true}\n  - {return: work, at_least: 0.5}\ntransitions:\n" +
+			"  - {state: base, action: rest, next: {base: 1}}\n" +
+			"  - {state: base, action: work, next: {base: 1}, returns: {battery: 0.4, work: 1}}\n"},
+		{"mixed.yaml", "format: cmdp/1\ndiscount: 1\nstates: 2\nstart: 0\nreturns: {gain: {criterion: average}, cost: {}}\n" +
+			"goal: {maximize: gain}\nconstraints: [{return: gain, at_least: 1}, {return: cost, at_most: 9}]\n" + rows},
+		{"free.yaml", "format: cmdp/1\nhorizon: 2\nstates: 2\nstart: 0\nreturns: [gain, cost]\ngoal: {minimize: cost}\n" + rows}}
+	return func(yield func(string, string) bool) {
+		for _, of := range list {
+			if !yield(of[0], of[1]) {
+				return
+			}
+		}
+	}
+}
+
 // TestViewOfFilledResults: whatever the numbers of a result are, also those that hardly a problem has, and however it
 // ended, each stands in its place, and what is said follows from them. Pages have them too.
 func TestViewOfFilledResults(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "vans.yaml")
-	limits := "{return: places, each_step: true, at_least: 0.5, at_most: 3}, {return: places, at_most: 9}"
-	if err := os.WriteFile(file, []byte(vans(limits)), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	rng := rand.New(rand.NewPCG(70, 1))
-	for _, name := range []string{"inventory", "cliff:rows=3,cols=4,H=8", "../../docs/examples/clinic.yaml", file} {
+	for name, text := range filledProblems() {
 		options := &memoryOptions{stored: true, fleets: true}
+		if text != "" {
+			name = filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.Contains(name, "rounded") {
+			options.resolution = 1
+		}
 		p, err := options.load(t.Context(), streams{problem: new(problem.ReadOptions)}, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &filler{rng, p}
+		f := &filler{rng, p, new(exact.Policy)}
+		if len(p.Of(query.EveryEpisode)) > 0 { // whose worst episode is looked for
+			r, err := p.Solve(t.Context(), exact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.policy = r.Policy
+		}
 		for _, kind := range slices.Sorted(maps.Keys(filledKinds)) {
 			t.Run(filepath.Base(name)+" "+kind, func(t *testing.T) {
-				for i := 0; i < 60 && !t.Failed(); i++ {
+				for i := 0; i < 12 && !t.Failed(); i++ {
 					if words, made := filledKinds[kind](f); made != nil {
 						checkFilled(t, kind, append(strings.Fields(words), name), made, i%6 == 0)
 					}
 				}
 			})
+		}
+	}
+}
+
+// checkQuantities: every number of CSV is one that JSON has, under the name and the words of the quantity.
+func checkQuantities(t *testing.T, r *result, text string) {
+	t.Helper()
+	sheet := csv.NewReader(strings.NewReader(text))
+	sheet.FieldsPerRecord = -1
+	rows, err := sheet.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		if !slices.Equal(rows[0], []string{"quantity", "name", "value"}) {
+			continue
+		}
+		x, err := strconv.ParseFloat(row[2], 64)
+		there := slices.ContainsFunc(r.values, func(v keyedValue) bool {
+			keys := strings.ReplaceAll(strings.Join(v.keys, " "), "_", " ")
+			for word := range strings.SplitSeq(row[0], "_") {
+				if !strings.Contains(keys, word) && word != "low" && word != "high" { // ends of one member
+					return false
+				}
+			}
+			return v.text == "" && v.value == x
+		})
+		if err == nil && x != 0 && !there { // what there is none of JSON leaves out
+			t.Errorf("%v: CSV has %q: JSON has no such number there", r.args, row)
 		}
 	}
 }
@@ -624,6 +717,14 @@ func checkFilled(t *testing.T, kind string, words []string, made *report.Report,
 		checkPage(t, r)
 		checkFigures(t, r)
 	}
+	if page && kind != "front" && kind != "samples" { // vertices may be too near to each other to be seen
+		checkPlot(t, r)
+	}
+	out.Reset()
+	if err := made.Write(&out, report.CSV); err != nil {
+		t.Fatal(err)
+	}
+	checkQuantities(t, r, out.String())
 	out.Reset()
 	if err := made.Write(&out, report.LaTeX); err != nil {
 		t.Fatal(err)
