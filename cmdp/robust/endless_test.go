@@ -2,6 +2,7 @@ package robust_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -620,6 +621,143 @@ func TestDefinedWhereCornersAre(t *testing.T) {
 	}
 	if count[true] < 20 || count[false] < 20 {
 		t.Errorf("defined or not: %v: want both", count)
+	}
+}
+
+// loosen lets nature do anything with one choice of some states.
+func (c *randomCase) loosen(t *testing.T, rng *rand.Rand) {
+	t.Helper()
+	loose := make([]bool, len(c.model.Kernel(0).Offset)-1)
+	for s := range c.model.States() {
+		if first, end := c.model.Rows(0).Choices(s); first < end {
+			loose[first+rng.IntN(end-first)] = rng.IntN(2) == 0
+		}
+	}
+	iv, err := cmdp.NewIntervals(c.model, func(_, choice int) (lower, upper []float64) {
+		lower, upper = c.iv.Row(0, choice)
+		if lower != nil && loose[choice] {
+			lower, upper = make([]float64, len(lower)), slices.Repeat([]float64{1}, len(upper))
+		}
+		return lower, upper
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.iv = iv
+	c.set, err = robust.New(robust.Spec{Model: c.model, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// boundsOf returns the bounds of those policies whose returns are defined. Of others the error names a choice.
+func (c *randomCase) boundsOf(t *testing.T, policies []cmdp.Policy) (bounds []robust.Bounds) {
+	t.Helper()
+	what := map[bool]string{false: "the total", true: "the long-run mean"}[c.model.Average()]
+	for _, p := range policies {
+		b, err := c.set.Evaluate(t.Context(), p)
+		if err == nil {
+			bounds = append(bounds, b)
+			continue
+		}
+		var no *robust.NotDefinedError
+		if !errors.As(err, &no) {
+			t.Fatal(err)
+		}
+		for _, at := range no.At {
+			first, end := c.model.Rows(0).Choices(at.State)
+			if probs := make([]float64, end-first); at.Choice < end-first {
+				p.Distribution(probs, 0, at.State)
+				if probs[at.Choice] == 0 {
+					t.Errorf("%v: the policy does not take state %d, choice %d", err, at.State, at.Choice)
+				}
+				continue
+			}
+			t.Errorf("%v: state %d has %d choices", err, at.State, end-first)
+		}
+		at := fmt.Sprintf("%s is not defined in every model of the set: state %d, choice %d", what, no.At[0].State,
+			no.At[0].Choice)
+		if no.Mean != c.model.Average() || !strings.HasSuffix(err.Error(), at) {
+			t.Errorf("error %v: want %s", err, at)
+		}
+	}
+	return bounds
+}
+
+// bestAlone returns the least cost of one policy that keeps a limit.
+func bestAlone(of []robust.Bounds, limit float64) float64 {
+	least := math.Inf(1)
+	for _, b := range of {
+		if b.Greatest[1] <= limit {
+			least = math.Min(least, b.Greatest[0])
+		}
+	}
+	return least
+}
+
+// TestSolveWhereSomeAreDefined plans for sets in which returns of some policies are not defined. All stationary
+// policies that never draw are tried: none that is defined is better than the plan, or where the plan is not the best
+// than its bound, and where there is none what nature does is said.
+func TestSolveWhereSomeAreDefined(t *testing.T) {
+	for _, x := range criteria[2:] {
+		rng := rand.New(rand.NewPCG(15, 19))
+		some, none, worse := 0, 0, 0
+		for i := range 90 {
+			c := endlessCase(t, rng, x.discount, x.average, i%3 == 0)
+			c.loosen(t, rng)
+			all := c.deterministicPolicies()
+			bounds := c.boundsOf(t, all)
+			limit, far := 1e5, 1e6
+			if len(bounds) > 0 {
+				limit = bounds[rng.IntN(len(bounds))].Greatest[1] + 1e-3*float64(i%2)
+			}
+			c.wanted(t, limit, []float64{-far, -far}, []float64{far, far})
+			r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
+			if len(bounds) == 0 {
+				var no *robust.NotDefinedError
+				if none++; !x.average && !errors.As(err, &no) {
+					t.Errorf("%s, case %d: %v, error %v, where no policy has returns", x.name, i, r, err)
+				}
+				continue
+			}
+			var no *robust.NotDefinedError
+			if errors.As(err, &no) && x.average { // the search does not look for one that is
+				worse++
+				continue
+			}
+			if err != nil && strings.Contains(err.Error(), "has no bound in one of the models") {
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s, case %d: %v", x.name, i, err)
+				continue
+			}
+			if len(bounds) < len(all) {
+				some++
+			}
+			best := bestMixture(bounds, limit)
+			if x.average { // a draw would go on for ever
+				best = bestAlone(bounds, limit)
+			}
+			room := 1e-7 * math.Max(1, math.Abs(best))
+			if r.Status == robust.Infeasible || best+constant < r.Bound-room {
+				t.Errorf("%s, case %d: %v, bound %g: a policy has at most %g", x.name, i, r.Status, r.Bound, best+constant)
+				continue
+			}
+			if r.Status == robust.Undecided || best+constant < r.Objective-room {
+				worse++
+			}
+			if r.Status != robust.Undecided {
+				c.checkStationary(t, rng, i, r, limit)
+			}
+			if err := robust.Verify(t.Context(), c.set, c.task, r); err != nil {
+				t.Errorf("%s, case %d: %v", x.name, i, err)
+			}
+		}
+		t.Log(x.name, some, none, worse)
+		if worse > 6 || worse > 1 && !x.average || some < 10 {
+			t.Errorf("%s: %d sets with some policies that are not defined, %d plans worse than a policy", x.name, some, worse)
+		}
 	}
 }
 

@@ -471,6 +471,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 		if r.Policy == nil && r.Mixture == nil {
 			continue
 		}
+		c.checkGoalInUnits(t, i, r)
 		same("objective", r.Objective, of.Objective)
 		same("violation", r.Violation, of.Violation/unit)
 		same("tolerance", r.Tolerance, of.Tolerance/unit)
@@ -482,6 +483,39 @@ func TestUnitsDoNotMatter(t *testing.T) {
 			same("price", r.Limits[k].Price, l.Price*unit)
 			same("price of a bound", r.Limits[k].BoundPrice, l.BoundPrice*unit)
 		}
+	}
+}
+
+// checkGoalInUnits plans for a goal in a smaller unit: plan and bound are as good, and what counts as optimal is
+// relative to the objective.
+func (c *randomCase) checkGoalInUnits(t *testing.T, i int, r *robust.Result) {
+	t.Helper()
+	const unit = 1 << 30
+	other := c.changed(t, func(k *cmdp.Kernel) {
+		for _, of := range []*[]float64{&k.Returns, &k.Outcomes} {
+			*of = slices.Clone(*of)
+			for at := 0; at < len(*of); at += 2 {
+				(*of)[at] *= unit
+			}
+		}
+	})
+	other.wanted(t, c.task.Constraints[0].Offset, []float64{-1e3 * unit, -1e3}, []float64{1e3 * unit, 1e3})
+	of, err := robust.Solve(t.Context(), other.set, other.task, robust.SolveOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of.Status > robust.Feasible {
+		if r.Status <= robust.Feasible {
+			t.Errorf("case %d: %v with a goal in units of 2^-30: want %v", i, of.Status, r.Status)
+		}
+		return
+	}
+	other.checkVerdict(t, i, of)
+	objective, bound := (of.Objective-constant)/unit+constant, (of.Bound-constant)/unit+constant
+	if r.Status == robust.Optimal && (of.Status == robust.Feasible && math.Abs(r.Objective-constant) > 1e-3 ||
+		math.Abs(objective-r.Objective) > 1e-8) || bound > r.Objective+1e-8 || r.Bound > objective+1e-8 {
+		t.Errorf("case %d: with a goal in units of 2^-30 %v between %g and %g: want %v between %g and %g", i, of.Status,
+			bound, objective, r.Status, r.Bound, r.Objective)
 	}
 }
 

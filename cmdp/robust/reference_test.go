@@ -69,16 +69,20 @@ func newCase(t *testing.T, rng *rand.Rand, sh shape, fixed bool) *randomCase {
 	return &randomCase{model: m, iv: iv, set: set}
 }
 
-// randomKernel returns a kernel whose states have different numbers of choices, one of them rests, and bounds of its
-// probabilities, nil for some choices.
+// randomKernel returns a kernel whose states have different numbers of choices, one of them rests, at each step another
+// if each has a kernel, and bounds of its probabilities, nil for some choices.
 func randomKernel(rng *rand.Rand, sh shape, dim int) (k cmdp.Kernel, lower, upper [][]float64) {
 	k = cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
 	if sh.outcomes {
 		k.Outcomes = []float64{}
 	}
+	rests := sh.states - 1
+	if sh.steps {
+		rests = rng.IntN(sh.states)
+	}
 	for s := range sh.states {
 		actions := 1 + rng.IntN(sh.actions)
-		if s == sh.states-1 {
+		if s == rests {
 			actions = 0
 		}
 		for range actions {

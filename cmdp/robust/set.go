@@ -169,10 +169,6 @@ func (a *Answer) Model() (*cmdp.Model, error) {
 	}
 	if m.Average() {
 		spec.Discount = 0
-	} else if m.Means() {
-		for i := range m.Dim() {
-			spec.Means = append(spec.Means, m.Mean(i))
-		}
 	}
 	if sh := m.Shape(); sh != nil {
 		spec.ReturnToGo, spec.Promised = sh.Promise(), true

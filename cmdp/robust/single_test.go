@@ -1,6 +1,7 @@
 package robust_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,6 +33,12 @@ func TestDeterministic(t *testing.T) {
 			bounds = append(bounds, b)
 		}
 		limit := bounds[rng.IntN(len(bounds))].Greatest[1] - 0.05*float64(i%2)
+		if i%3 == 2 { // the best draw gives little weight to another policy
+			price := 2 * rng.Float64()
+			limit = 1e-4 + slices.MinFunc(bounds, func(a, b robust.Bounds) int {
+				return cmp.Compare(a.Greatest[0]+price*a.Greatest[1], b.Greatest[0]+price*b.Greatest[1])
+			}).Greatest[1]
+		}
 		c.wanted(t, limit, lower, upper)
 		least, at := math.Inf(1), -1
 		for k, b := range bounds {
@@ -122,9 +129,9 @@ func bestMixture(of []robust.Bounds, limit float64) float64 {
 	return least
 }
 
-// deterministicPolicies lists the Markov policies that never draw.
+// deterministicPolicies lists the Markov policies that never draw, without a horizon the stationary ones.
 func (c *randomCase) deterministicPolicies() []cmdp.Policy {
-	states, steps := c.model.States(), c.model.Horizon()
+	states, steps := c.model.States(), max(1, c.model.Horizon())
 	table := make(cmdp.Deterministic, steps)
 	for h := range table {
 		table[h] = make([]int32, states)
