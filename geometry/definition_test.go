@@ -175,7 +175,8 @@ func drawAround(rng *rand.Rand, in defined, c []float64, kind int) (defined, err
 	if kind == 19 {
 		by := float64(rng.IntN(3))
 		s, err := geometry.NewInflate(in.set, by)
-		return defined{set: s, excess: func(x []float64) float64 { return oracle.Distance(in.set, x) - by }, room: by}, err
+		beyond := func(x []float64) float64 { return oracle.Distance(in.set, x) - by }
+		return defined{set: s, excess: beyond, room: by}, err
 	}
 	whole := in
 	box, _ := geometry.NewLInfBall(make([]float64, d), 3)
@@ -183,7 +184,9 @@ func drawAround(rng *rand.Rand, in defined, c []float64, kind int) (defined, err
 	if err != nil {
 		return defined{}, err
 	}
-	in = defined{set: set, excess: func(x []float64) float64 { return max(whole.excess(x), oracle.Distance(box, x)) }}
+	in = defined{set: set, excess: func(x []float64) float64 {
+		return max(whole.excess(x), oracle.Distance(box, x))
+	}}
 	if _, closed := set.(oracle.FaceProjector); !closed { // iterating over what iterates takes long
 		return in, nil
 	}

@@ -296,7 +296,8 @@ func TestMappedMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, far := range []float64{1, 3, 30, 1e3, 1e4, 1e6} { // the last is too far for exact answers, not for members
+		// The last is too far for exact answers, not for members.
+		for _, far := range []float64{1, 3, 30, 1e3, 1e4, 1e6} {
 			x, y, z := gaussian(rng, d, far), make([]float64, d), make([]float64, d)
 			_, slack := one.Nearest(y, x)
 			two.Project(z, x)

@@ -79,8 +79,8 @@ func fullProblem(rng *rand.Rand, m, n int) *lp.Problem {
 	return p
 }
 
-// TestAlone asks GLPK alone what is in other units, and infeasible or unbounded often: it fails seldom, and its verdict,
-// its numbers and its proofs are right.
+// TestAlone asks GLPK alone what is in other units, and infeasible or unbounded often: it fails seldom, and its
+// verdict, its numbers and its proofs are right.
 func TestAlone(t *testing.T) {
 	b, ok := lp.Alone()
 	if !ok {
