@@ -4,9 +4,11 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"cmdpsolve/oracle"
+	"cmdpsolve/oracle/oracletest"
 )
 
 // maxAffine is max_k ⟨a_k, x⟩ + b_k; softmax its smooth sister; euclid a norm.
@@ -199,5 +201,112 @@ func TestConjugateErrors(t *testing.T) {
 	if _, err := oracle.NewIntersectionProjector(1, oracle.Member{Set: ball{[]float64{0}, 1}},
 		oracle.Member{Set: ball{[]float64{3}, 1}}); !errors.Is(err, oracle.ErrEmpty) {
 		t.Errorf("disjoint balls: %v", err)
+	}
+}
+
+// TestManners: every question overwrites its destination, may be asked in place where that is promised, leaves what it
+// is given, wants slices of the right length, and may be asked by many at a time.
+func TestManners(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	const d = 3
+	active, err := oracle.NewActiveSet([][]float64{{1, 1, 0}, {0, 1, 1}, {-1, 0, 2}}, []float64{1, 0, 1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	round := ball{gaussian(rng, d, 1), 1}
+	common, err := oracle.NewIntersectionProjector(d, oracle.Member{Set: round}, oracle.Member{Set: box(d)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proximal, err := oracle.NewProximalMaximizer(common, make([]float64, d), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inBox, err := oracle.NewBoxConjugate(square{gaussian(rng, d, 1)}, []float64{-1, -1, -1}, []float64{1, 2, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inBall, err := oracle.NewConjugate(square{gaussian(rng, d, 1)}, extremes{round})
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := oracle.NewMinNorm(extremes{round})
+	var calls []oracletest.Call
+	ask := func(name string, inputs, alias int, do func(dst []float64, in [][]float64)) {
+		for range 5 {
+			c := oracletest.Call{Name: name, Size: d, Alias: alias, Do: do}
+			for range inputs {
+				c.Inputs = append(c.Inputs, gaussian(rng, d, 3))
+			}
+			calls = append(calls, c)
+		}
+	}
+	ask("ActiveSet.Project", 1, 0, func(dst []float64, in [][]float64) { active.Project(dst, in[0]) })
+	ask("ActiveSet.ProjectLevel", 2, 1, func(dst []float64, in [][]float64) { active.ProjectLevel(dst, in[0], 0.5, in[1]) })
+	ask("IntersectionProjector.Project", 1, 0, func(dst []float64, in [][]float64) { common.Project(dst, in[0]) })
+	ask("ProximalMaximizer.MaximizeLinear", 1, -1, func(dst []float64, in [][]float64) {
+		proximal.MaximizeLinear(dst, in[0])
+	})
+	ask("MinNorm.Project", 1, 0, func(dst []float64, in [][]float64) { least.Project(dst, in[0]) })
+	for _, c := range []*oracle.BundleConjugate{inBox, inBall} {
+		ask("BundleConjugate.ConjugateSubgradient", 2, 1, func(dst []float64, in [][]float64) {
+			c.ConjugateSubgradient(dst, in[0], in[1])
+		})
+	}
+	for name, law := range map[string]func([]oracletest.Call) error{
+		"repeated": oracletest.Repeatable, "overwritten": oracletest.Overwritten, "untouched": oracletest.Untouched,
+		"in place": oracletest.Aliasing, "lengths": oracletest.Lengths, "concurrent": oracletest.Concurrent,
+	} {
+		if err := law(calls); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRefused: what cannot be asked is said by constructors.
+func TestRefused(t *testing.T) {
+	inf, b := math.Inf(1), ball{[]float64{0, 0}, 1}
+	row := [][]float64{{1, 0}}
+	activeSet := func(rows [][]float64, rhs []float64, equalities int) error {
+		_, err := oracle.NewActiveSet(rows, rhs, equalities)
+		return err
+	}
+	common := func(dim int, members ...oracle.Member) error {
+		_, err := oracle.NewIntersectionProjector(dim, members...)
+		return err
+	}
+	proximal := func(set oracle.Projector, center []float64, radius float64) error {
+		_, err := oracle.NewProximalMaximizer(set, center, radius)
+		return err
+	}
+	for name, err := range map[string]error{
+		"no rows":              activeSet(nil, nil, 0),
+		"too few sides":        activeSet(row, nil, 0),
+		"too many equalities":  activeSet(row, []float64{1}, 2),
+		"negative equalities":  activeSet(row, []float64{1}, -1),
+		"no entries":           activeSet([][]float64{{}}, []float64{1}, 0),
+		"rows of two lengths":  activeSet([][]float64{{1, 0}, {1}}, []float64{1, 1}, 0),
+		"a row of zeros":       activeSet([][]float64{{0, 0}}, []float64{1}, 0),
+		"a row with NaN":       activeSet([][]float64{{math.NaN(), 0}}, []float64{1}, 0),
+		"an infinite entry":    activeSet([][]float64{{inf, 0}}, []float64{1}, 0),
+		"an infinite side":     activeSet(row, []float64{inf}, 0),
+		"a side that is NaN":   activeSet(row, []float64{math.NaN()}, 0),
+		"no members":           common(2),
+		"no dimension":         common(0, oracle.Member{Set: b}),
+		"a member without set": common(2, oracle.Member{}),
+		"another dimension":    common(3, oracle.Member{Set: b}),
+		"too few matrix rows":  common(2, oracle.Member{Set: b, Matrix: row}),
+		"a short row":          common(2, oracle.Member{Set: b, Matrix: [][]float64{{1, 0}, {1}}}),
+		"a short shift":        common(2, oracle.Member{Set: b, Shift: []float64{1}}),
+		"no set":               proximal(nil, []float64{0, 0}, 1),
+		"a short centre":       proximal(b, []float64{0}, 1),
+		"a negative radius":    proximal(b, []float64{0, 0}, -1),
+		"a radius that is NaN": proximal(b, []float64{0, 0}, math.NaN()),
+		"an infinite radius":   proximal(b, []float64{0, 0}, inf),
+		"a centre with NaN":    proximal(b, []float64{math.NaN(), 0}, 1),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "oracle: ") || errors.Is(err, oracle.ErrEmpty) {
+			t.Errorf("%s: error %v", name, err)
+		}
 	}
 }

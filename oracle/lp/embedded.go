@@ -37,6 +37,7 @@ type state struct {
 	sincePivot int     // pivots since the basis was factorised
 	stalled    int     // iterations since the last step of positive length
 	patience   int     // how many of them, beyond one per row, bring in Bland's rule
+	many       int     // columns from which on they are priced by Devex
 	phaseTwo   bool    // the last iteration began with all variables within their bounds
 	leeway     float64 // by what rounding errors are multiplied in tolerances
 	magnitude  float64 // largest absolute value of a variable, for tolerances
@@ -56,7 +57,7 @@ func NewEmbedded(p *Problem) (Solver, error) {
 // newSimplex returns a simplex that owns data, at the basis of logical variables.
 func newSimplex(data model) *simplex {
 	s := &simplex{model: data}
-	s.patience = 20
+	s.patience, s.many = 20, manyColumns
 	s.startBasis()
 	return s
 }

@@ -10,7 +10,7 @@ type Backend struct {
 
 // Backends returns the implementations of this build.
 func Backends() []Backend {
-	list := []Backend{{"embedded", NewEmbedded}}
+	list := []Backend{{"embedded", NewEmbedded}, {"devex", newDevex}}
 	if _, err := NewGLPK(nil); !errors.Is(err, ErrNoGLPK) {
 		list = append(list, Backend{"glpk", NewSolver})
 	}
@@ -22,6 +22,15 @@ func Certify(of Solver, sol *Solution) error {
 	s := of.(*simplex)
 	m := len(s.head)
 	return s.certify(sol, make([]float64, m), make([]float64, m), make([]float64, m), embeddedTolerance)
+}
+
+// newDevex returns an embedded solver that prices columns by Devex however few there are.
+func newDevex(p *Problem) (Solver, error) {
+	s, err := NewEmbedded(p)
+	if err == nil {
+		s.(*simplex).many = 0
+	}
+	return s, err
 }
 
 // Alone returns the second opinion on its own, which nothing rescues, if the build has one.

@@ -162,7 +162,7 @@ func (s *simplex) slack(k int, bound float64) float64 {
 func (s *simplex) price(phaseOne bool, noise float64) (q int, d float64) {
 	floor := noise * floats.Norm(s.costB, math.Inf(1))
 	bland := s.bland()
-	if !bland && len(s.cost) >= manyColumns {
+	if !bland && len(s.cost) >= s.many {
 		return s.priceDevex(phaseOne, floor)
 	}
 	for j, c := range s.cost {

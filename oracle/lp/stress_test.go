@@ -205,6 +205,28 @@ func TestMiddling(t *testing.T) {
 	}
 }
 
+// TestManyColumns solves a program with more columns than Devex looks at in turn, all of which promise something at
+// first.
+func TestManyColumns(t *testing.T) {
+	p := fullProblem(rand.New(rand.NewPCG(1, 25)), 10, 2500)
+	for j, c := range p.Minimize {
+		p.Minimize[j], p.Upper[j] = -math.Abs(c), math.Min(p.Upper[j], 1)
+	}
+	var first *lp.Solution
+	for _, b := range lp.Backends() {
+		sol := solve(t, b, p)
+		if err := verify(p, sol, tolerance[b.Name]); err != nil {
+			t.Errorf("%s: %v", b.Name, err)
+		}
+		if first == nil {
+			first = sol
+		}
+		if sol.Status != lp.Optimal || math.Abs(sol.Objective-first.Objective) > 1e-6*math.Abs(first.Objective) {
+			t.Errorf("%s: %v %g, want %g", b.Name, sol.Status, sol.Objective, first.Objective)
+		}
+	}
+}
+
 // TestRounding solves problems whose equality rows, more than there are columns,
 // agree in one point up to rounding errors only, with a coordinate that is zero. They count as
 // feasible.
