@@ -124,26 +124,27 @@ func TestDamagedModels(t *testing.T) {
 			for s := range m.States() {
 				if m.First[s] == m.First[s+1] {
 					r.State = make([]float64, m.States())
-					r.State[s] = 1
+					r.State[s] = []float64{1, -1}[rng.IntN(2)]
 					return fmt.Sprintf("state %d has no choices, but the reward %s", s, r.Name)
 				}
 			}
 			return ""
 		},
 	}
-	counts := make(map[string]int)
-	for range 600 {
+	maps.Copy(changes, damagedParts(rng))
+	kinds, counts := slices.Sorted(maps.Keys(changes)), make(map[string]int)
+	for range 3000 {
 		m := exchangetest.Random(rng, exchangetest.All)
 		if err := cmp.Or(m.Check(), m.CheckRests()); err != nil {
 			t.Fatal(err)
 		}
-		what := slices.Sorted(maps.Keys(changes))[rng.IntN(len(changes))]
 		if len(m.Labels) == 0 || len(m.Rewards) == 0 || m.Branches() == 0 {
 			continue
 		}
-		want := changes[what](m)
-		if want == "" {
-			continue
+		what, want := "", ""
+		for want == "" {
+			what = kinds[rng.IntN(len(kinds))]
+			want = changes[what](m)
 		}
 		counts[what]++
 		if err := cmp.Or(m.Check(), m.CheckRests()); err == nil || !strings.Contains(err.Error(), want) {
@@ -154,6 +155,83 @@ func TestDamagedModels(t *testing.T) {
 		if counts[what] < 10 {
 			t.Errorf("%s: %d models", what, counts[what])
 		}
+	}
+}
+
+// damagedParts spoils bounds, owners, actions, names, and the lengths and ends of what models consist of.
+func damagedParts(rng *rand.Rand) map[string]func(m *exchange.Model) (want string) {
+	ids := func(a *exchange.Actions, what string) string {
+		if a == nil {
+			return ""
+		}
+		i := rng.IntN(len(a.Of))
+		a.Of[i] = []int32{-1, int32(len(a.Names))}[rng.IntN(2)]
+		return fmt.Sprintf("action %d of number %d of the %s", a.Of[i], i, what)
+	}
+	return map[string]func(m *exchange.Model) string{
+		"intervals": func(m *exchange.Model) string {
+			if m.Lower == nil {
+				return ""
+			}
+			e := rng.IntN(m.Branches())
+			m.Lower[e], m.Upper[e] = 0.7, 0.6
+			return placeOf(m, e)
+		},
+		"bounds missing": func(m *exchange.Model) string {
+			if m.Lower == nil {
+				return ""
+			}
+			of := []*[]float64{&m.Lower, &m.Upper}[rng.IntN(2)]
+			*of = (*of)[1:]
+			return fmt.Sprintf("%d lower and %d upper bounds", len(m.Lower), len(m.Upper))
+		},
+		"owner": func(m *exchange.Model) string {
+			if m.Players < 2 {
+				return ""
+			}
+			s := rng.IntN(m.States())
+			m.Owner[s] = []int32{-1, 2}[rng.IntN(2)]
+			return fmt.Sprintf("state %d: player %d", s, m.Owner[s])
+		},
+		"actions of choices":  func(m *exchange.Model) string { return ids(m.ChoiceActions, "choices") },
+		"actions of branches": func(m *exchange.Model) string { return ids(m.BranchActions, "branches") },
+		"no branches": func(m *exchange.Model) string {
+			c := rng.IntN(m.Choices())
+			place := placeOf(m, m.Offset[c])
+			if c == m.Choices()-1 {
+				return ""
+			}
+			m.Offset[c+1] = m.Offset[c]
+			return place + "no branches"
+		},
+		"variable": func(m *exchange.Model) string {
+			if len(m.Variables) < 2 {
+				return ""
+			}
+			v := &m.Variables[rng.IntN(2)]
+			v.Ints = append(slices.Clone(v.Ints), 0)[:len(v.Ints)+2*rng.IntN(2)-1]
+			return fmt.Sprintf("variable %s: %d values", v.Name, len(v.Ints))
+		},
+		"start": func(m *exchange.Model) string {
+			m.Start[rng.IntN(len(m.Start))].Probability *= []float64{0.9, 1 - 1e-6}[rng.IntN(2)]
+			return "the probabilities of initial states sum to "
+		},
+		"length of a reward": func(m *exchange.Model) string {
+			r := &m.Rewards[rng.IntN(len(m.Rewards))]
+			i := rng.IntN(3)
+			of := []*[]float64{&r.State, &r.Choice, &r.Branch}[i]
+			*of = make([]float64, []int{m.States(), m.Choices(), m.Branches()}[i]+2*rng.IntN(2)-1)
+			return fmt.Sprintf("reward %s: %d values: want one for each %s", r.Name, len(*of),
+				[]string{"state", "choice", "branch"}[i])
+		},
+		"names twice": func(m *exchange.Model) string {
+			if rng.IntN(2) == 0 {
+				m.Labels = append(m.Labels, exchange.Label{Name: "end"}, m.Labels[rng.IntN(len(m.Labels))])
+				return fmt.Sprintf("label %q: the name is empty or given twice", m.Labels[len(m.Labels)-1].Name)
+			}
+			m.Rewards = append(m.Rewards, exchange.Reward{Name: "last"}, m.Rewards[rng.IntN(len(m.Rewards))])
+			return fmt.Sprintf("reward %q: the name is empty or given twice", m.Rewards[len(m.Rewards)-1].Name)
+		},
 	}
 }
 

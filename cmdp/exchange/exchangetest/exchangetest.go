@@ -183,7 +183,11 @@ func randomStart(rng *rand.Rand, m *exchange.Model, skewed bool) {
 		}
 	}
 	m.Start = exchange.UniformStart(states)
-	if skewed && len(states) > 1 {
+	switch {
+	case !skewed || len(states) == 1:
+	case rng.IntN(4) == 0: // by the last digit
+		m.Start[1].Probability = math.Nextafter(m.Start[1].Probability, rng.Float64())
+	default:
 		m.Start[0].Probability /= 2
 		m.Start[1].Probability += m.Start[0].Probability
 	}

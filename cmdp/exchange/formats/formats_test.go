@@ -80,12 +80,14 @@ func TestAllFormatsAgree(t *testing.T) {
 // out where that says so, and all else is read as it was.
 func TestRefusedOrTheSame(t *testing.T) {
 	says := map[string]exchangetest.Has{
-		"m.umb":  exchangetest.All,
-		"m.tra":  {BranchRewards: true, BranchActions: true, Intervals: true},
-		"m.drn":  {Intervals: true},
-		"m.npz":  {SkewedStart: true},
-		"k/":     {SkewedStart: true},
-		"m.json": {BranchRewards: true, BranchActions: true, SkewedStart: true}, // which leaves out names
+		// Actions are names of choices in a chain, StateRewards those of states without choices.
+		"m.umb": exchangetest.All,
+		"m.tra": {BranchRewards: true, BranchActions: true, Intervals: true},
+		"m.drn": {Intervals: true, Actions: true},
+		"m.npz": {SkewedStart: true, StateRewards: true},
+		"k/":    {SkewedStart: true, StateRewards: true},
+		"m.json": {BranchRewards: true, BranchActions: true, SkewedStart: true, Actions: true,
+			StateRewards: true}, // which leaves out names
 	}
 	drawn := exchangetest.All
 	rng, written := rand.New(rand.NewPCG(27, 1)), make(map[string]int)
@@ -95,6 +97,18 @@ func TestRefusedOrTheSame(t *testing.T) {
 			continue
 		}
 		random := slices.ContainsFunc(m.Rewards, func(r exchange.Reward) bool { return r.Branch != nil })
+		skewed := slices.ContainsFunc(m.Start, func(st exchange.Start) bool { return st.Probability != m.Start[0].Probability })
+		named, rests, broken := m.ChoiceActions != nil, false, false
+		switch rng.IntN(10) { // what a random model never has
+		case 0:
+			m.Probability[rng.IntN(m.Branches())] = 2
+			broken = true
+		case 1:
+			m.ChoiceActions = &exchange.Actions{Names: []string{"stay"}, Of: make([]int32, m.Choices())}
+			named = true
+		case 2:
+			rests = earnsAtRest(rng, m)
+		}
 		for name, has := range says {
 			if i%8 > 0 && (name == "m.npz" || name == "k/") {
 				continue // they take longer
@@ -103,8 +117,9 @@ func TestRefusedOrTheSame(t *testing.T) {
 			create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
 			err := formats.Write(create, name, m, umb.WriteOptions{})
 			lacks := m.Players == 2 && !has.Game || m.Lower != nil && !has.Intervals ||
-				!has.SkewedStart && !m.StartIsUniform() || m.BranchActions != nil && !has.BranchActions ||
-				!has.BranchRewards && random
+				!has.SkewedStart && skewed || m.BranchActions != nil && !has.BranchActions ||
+				!has.BranchRewards && random || m.Players == 0 && named && !has.Actions || rests && !has.StateRewards ||
+				broken
 			if lacks != (err != nil) {
 				t.Fatalf("%d, %s: %v: want an error: %t", i, name, err, lacks)
 			}
@@ -126,6 +141,19 @@ func TestRefusedOrTheSame(t *testing.T) {
 			t.Errorf("%s: %d models were written", name, written[name])
 		}
 	}
+}
+
+// earnsAtRest gives a state without choices a reward, if there is one.
+func earnsAtRest(rng *rand.Rand, m *exchange.Model) bool {
+	for s := range m.States() {
+		if m.First[s] == m.First[s+1] && len(m.Rewards) > 0 {
+			r := &m.Rewards[rng.IntN(len(m.Rewards))]
+			r.State = make([]float64, m.States())
+			r.State[s] = []float64{1, -1}[rng.IntN(2)]
+			return true
+		}
+	}
+	return false
 }
 
 // asIn returns a model as a format has it, all rewards being those of branches.
@@ -384,8 +412,9 @@ func TestNames(t *testing.T) {
 		t.Error("a missing file is read")
 	}
 	m := exchangetest.Random(rand.New(rand.NewPCG(1, 1)), exchangetest.Has{})
-	for _, name := range []string{"m.txt", "m.drn.bz2", "m"} {
-		if err := formats.Write(nil, name, m, umb.WriteOptions{}); err == nil {
+	for name, want := range map[string]string{"m.txt": "unknown kind of file m.txt", "m.drn.bz2": "unknown", "m": "unknown",
+		"m.pexp": "are read, not written", "m.PRISM": "are read, not written", "m.jani": "are read, not written"} {
+		if err := formats.Write(nil, name, m, umb.WriteOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(name, err)
 		}
 	}
@@ -580,14 +609,61 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// TestChangedNumbers changes a whole number of a text by one: it is refused, or says something else.
-func TestChangedNumbers(t *testing.T) {
+// changedNumber is a text in which a whole number is another by one, and, now and then, that of the lines that follow
+// and begin in the same way.
+func changedNumber(rng *rand.Rand, text string) string {
 	words := regexp.MustCompile(`[\w.+-]+`)
+	lines := strings.SplitAfter(text, "\n")
+	number := func(line string, word int) []int {
+		all := words.FindAllStringIndex(line, -1)
+		if word >= len(all) || strings.Trim(line[all[word][0]:all[word][1]], "0123456789") != "" {
+			return nil
+		}
+		return all[word]
+	}
+	var at []int
+	first, word := 0, 0
+	for at == nil {
+		first, word = rng.IntN(len(lines)), rng.IntN(6)
+		at = number(lines[first], word)
+	}
+	begin := lines[first][:at[1]]
+	x, _ := strconv.Atoi(begin[at[0]:])
+	x = max(x+[]int{1, -1}[rng.IntN(2)], 1-x) // 1 for 0
+	last := first + 1
+	if rng.IntN(2) == 0 {
+		last = len(lines)
+	}
+	for k := first; k < last; k++ {
+		at := number(lines[k], word)
+		if at == nil || lines[k][:at[1]] != begin {
+			break
+		}
+		lines[k] = lines[k][:at[0]] + strconv.Itoa(x) + lines[k][at[1]:]
+	}
+	return strings.Join(lines, "")
+}
+
+// changedLine is a text in which a line that begins with a number stands twice, or not at all.
+func changedLine(rng *rand.Rand, text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for {
+		k := rng.IntN(len(lines))
+		if line := strings.Trim(lines[k], "\t\n"); line != "" && line[0] >= '0' && line[0] <= '9' {
+			return strings.Join(slices.Replace(lines, k, k+1, slices.Repeat(lines[k:k+1], 2*rng.IntN(2))...), "")
+		}
+	}
+}
+
+// TestChangedNumbers changes whole numbers of a text by one, or leaves out a line or repeats it: what is then there is
+// refused, or says something else.
+func TestChangedNumbers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(64, 6))
 	for _, name := range []string{"m.tra", "m.drn", "m.json"} {
 		refused, changed := 0, 0
 		for i := range 400 {
-			has := exchangetest.Has{Names: true, StateRewards: true, Actions: name != "m.json", Rests: true}
+			has := exchangetest.Has{Names: true, StateRewards: true, Rests: true}
+			has.Actions, has.Intervals, has.Chain = name != "m.json", name != "m.json", name != "m.json"
 			m := exchangetest.Random(rng, has)
 			if m.Choices() == 0 {
 				continue
@@ -598,23 +674,24 @@ func TestChangedNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			file := slices.Sorted(maps.Keys(files))[rng.IntN(len(files))]
+			if i%2 == 0 && name == "m.tra" {
+				file = name
+			}
 			text := string(files[file].Data)
 			if strings.HasPrefix(text, "# States\n(s)") {
 				continue // the names are in comments
 			}
-			at := slices.DeleteFunc(words.FindAllStringIndex(text, -1), func(at []int) bool {
-				return strings.Trim(text[at[0]:at[1]], "0123456789") != ""
-			})
-			one := at[rng.IntN(len(at))]
-			x, _ := strconv.Atoi(text[one[0]:one[1]])
-			x = max(x+[]int{1, -1}[rng.IntN(2)], 1-x) // 1 for 0
-			files[file].Data = []byte(text[:one[0]] + strconv.Itoa(x) + text[one[1]:])
+			now := changedNumber(rng, text)
+			if i%4 == 0 && name != "m.json" && file != "m.lab" { // which may say things twice
+				now = changedLine(rng, text)
+			}
+			files[file].Data = []byte(now)
 			after, err := formats.Read(files, name, formats.LanguageOptions{})
 			switch {
 			case err != nil:
 				refused++
 			case exchangetest.Same(before, after) == nil:
-				t.Fatalf("%d: %s says the same where %s of\n%s\nis %d", i, file, text[one[0]:one[1]], text, x)
+				t.Fatalf("%d: %s says the same:\n%s\nas\n%s", i, file, now, text)
 			default:
 				changed++
 			}

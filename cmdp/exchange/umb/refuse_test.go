@@ -4,6 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -250,8 +253,8 @@ func TestRefusesBrokenArchives(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles flips a bit of a file, makes one longer or shorter, or changes a number of the index by one: the
-// model is refused or another one.
+// TestDamagedFiles flips a bit of a file, makes one longer or shorter, puts it in twice, under whichever of its names,
+// or changes a number of the index by one: the model is refused or another one.
 func TestDamagedFiles(t *testing.T) {
 	rng, words := rand.New(rand.NewPCG(27, 8)), regexp.MustCompile(`": \d+`)
 	has := exchangetest.All
@@ -278,7 +281,19 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		before := files[k].content
 		files[k].content = string(text)
-		again, err := read(pack(files))
+		if i%16 == 0 {
+			files[k].content = before
+			files = append(files, file{[]string{"", "./", "x/../"}[rng.IntN(3)] + files[k].name, before})
+			files[k].name = []string{"", "./", "x/../"}[rng.IntN(3)] + files[k].name
+		}
+		data := pack(files)
+		again, err := read(data)
+		if err == nil {
+			err = umb.Validate(bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				t.Fatalf("%d: read is what breaks the specification: %v", i, err)
+			}
+		}
 		switch {
 		case err != nil:
 			refused++
@@ -290,6 +305,77 @@ func TestDamagedFiles(t *testing.T) {
 	}
 	if refused < 100 || other < 100 {
 		t.Errorf("%d files were refused, %d are other models", refused, other)
+	}
+}
+
+// TestDamagedIndex leaves something out of index.json, repeats it or puts something else there: what is read all
+// the same does not break the specification, but for what nothing depends on.
+func TestDamagedIndex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 9))
+	others := []any{nil, "", "a", "int", "rational", 0, 1, -1, 64, true, []any{}, map[string]any{}}
+	var change func(x any) any
+	change = func(x any) any {
+		switch x := x.(type) {
+		case map[string]any:
+			if len(x) == 0 {
+				break
+			}
+			switch key := slices.Sorted(maps.Keys(x))[rng.IntN(len(x))]; rng.IntN(4) {
+			case 0:
+				delete(x, key)
+			case 1:
+				x[key] = others[rng.IntN(len(others))]
+			default:
+				x[key] = change(x[key])
+			}
+		case []any:
+			if len(x) == 0 {
+				break
+			}
+			switch i := rng.IntN(len(x)); rng.IntN(4) {
+			case 0:
+				return slices.Delete(x, i, i+1)
+			case 1:
+				return append(x, x[i])
+			default:
+				x[i] = change(x[i])
+			}
+		}
+		return x
+	}
+	lenient := regexp.MustCompile(
+		`applies-to is |format-revision|#branch-actions|#choice-actions|#observations|#players|: unique is |does not announce`)
+	accepted := 0
+	for i := range 800 {
+		var b bytes.Buffer
+		m := exchangetest.Random(rng, exchangetest.All)
+		if err := umb.Write(&b, m, umb.WriteOptions{Compression: umb.Plain, Rational: i%2 == 0}); err != nil {
+			t.Fatal(err)
+		}
+		files := unpack(t, &b)
+		var x any
+		if err := json.Unmarshal([]byte(files[0].content), &x); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(change(x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[0].content = string(text)
+		data := pack(files)
+		if _, err := read(data); err != nil {
+			continue
+		}
+		accepted++
+		err = umb.Validate(bytes.NewReader(data), int64(len(data)))
+		for _, wrong := range strings.Split(strings.TrimPrefix(fmt.Sprint(err), "umb: "), "\n") {
+			if err != nil && !lenient.MatchString(wrong) {
+				t.Fatalf("%d: read is what breaks the specification: %s\n%s", i, wrong, text)
+			}
+		}
+	}
+	if accepted < 200 {
+		t.Errorf("%d indices were read: want many", accepted)
 	}
 }
 
