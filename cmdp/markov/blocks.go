@@ -12,7 +12,7 @@ import (
 // 2010). The strongly connected components are its blocks, each of which leads to itself and to those before it. They
 // are eliminated one by one: what leads from one to another does not fill up, and a state on no cycle is one division.
 type blockForm struct {
-	chain       *Chain
+	chain       *Chain  // whose blocks are known, nil for none
 	order       []int32 // the states, block after block
 	first       []int32 // of each block, where its states begin in order, and the end
 	place       []int32 // of each state, where it is in order
@@ -30,7 +30,7 @@ type blockForm struct {
 // states that a cycle leads to as a rule, and the others are found without a search.
 func (f *blockForm) search(ctx context.Context, y *Chain) error {
 	n := y.States()
-	f.chain, f.order, f.first, f.place = y, f.order[:0], append(f.first[:0], 0), grown(f.place, n)
+	f.chain, f.order, f.first, f.place = nil, f.order[:0], append(f.first[:0], 0), grown(f.place, n)
 	if f.graph.Kernel == nil {
 		f.graph.Kernel = new(cmdp.Kernel)
 	}
@@ -52,6 +52,7 @@ func (f *blockForm) search(ctx context.Context, y *Chain) error {
 		f.order = append(f.order, s)
 		f.first = append(f.first, int32(len(f.order)))
 	}
+	f.chain = y
 	return nil
 }
 
@@ -89,6 +90,22 @@ func (f *blockForm) endBlock(states []int32) {
 		f.order = append(f.order, s)
 	}
 	f.first = append(f.first, int32(len(f.order)))
+}
+
+// passBack meets the states that lead to one that is met.
+func (f *blockForm) passBack(met []bool) {
+	y := f.chain
+	for i := range len(f.first) - 1 {
+		block := f.block(i)
+		leads := slices.ContainsFunc(block, func(s int32) bool {
+			return met[s] || slices.ContainsFunc(y.next[y.first[s]:y.first[s+1]], func(n int32) bool { return met[n] })
+		})
+		if leads {
+			for _, s := range block {
+				met[s] = true
+			}
+		}
+	}
 }
 
 // block returns the states of a block.

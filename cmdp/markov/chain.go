@@ -55,6 +55,7 @@ func (y *Chain) Reset() {
 	y.leak = y.leak[:0]
 	y.diag = y.diag[:0]
 	y.factors = nil
+	y.blocks.chain = nil
 	y.iterative = false
 }
 
@@ -495,14 +496,13 @@ func (y *Chain) leaksEverywhere() bool {
 // ClosedSets returns the sets of states, each connected, that the chain never leaves once it is there: blocks that lead
 // to no other one. That takes a second for some 10⁷ transitions, and is not cut off.
 func (y *Chain) ClosedSets() (sets [][]int32) {
-	if y.leaksEverywhere() {
-		return nil
-	}
 	f := &y.blocks
-	if y.factors == factors(f) { // which are to stay
-		f = new(blockForm)
+	if f.chain != y { // else the blocks are known
+		if y.leaksEverywhere() {
+			return nil
+		}
+		_ = f.search(context.Background(), y) // which does not end
 	}
-	_ = f.search(context.Background(), y) // which does not end
 	for i, begin := range f.first[:len(f.first)-1] {
 		block := f.block(i)
 		leaves := func(s int32) bool {

@@ -4,13 +4,35 @@ package markov
 // there already keep their choice; others take any choice that may lead to one of these.
 func (p *LeastMean) LeadTo(targets, states, choices []int32) {
 	p.numberStates(states)
-	met := make([]bool, len(states))
-	for _, s := range targets {
-		met[p.position[s]] = true
-	}
+	met := p.marked(targets, states)
 	if reachesExit(met, func(j int32, visit func(n int32) bool) { p.visitSuccessors(choices[j], visit) }) {
 		return
 	}
+	p.leadBack(met, states, choices)
+}
+
+// marked marks the places of some states.
+func (p *LeastMean) marked(some, states []int32) []bool {
+	met := make([]bool, len(states))
+	for _, s := range some {
+		met[p.position[s]] = true
+	}
+	return met
+}
+
+// leadOn is LeadTo for a policy whose chain, cut open at a state, has known blocks: these are in order.
+func (p *LeastMean) leadOn(targets, states, choices []int32) {
+	met := p.marked(targets, states)
+	p.chain.blocks.passBack(met)
+	if at := p.position[p.cut]; !met[at] && p.visitSuccessors(choices[at], func(n int32) bool { return met[n] }) {
+		met[at] = true
+		p.chain.blocks.passBack(met)
+	}
+	p.leadBack(met, states, choices)
+}
+
+// leadBack makes a policy lead to states that are met, to which others lead that are met too, from those that are not.
+func (p *LeastMean) leadBack(met []bool, states, choices []int32) {
 	left := passBack(met, func(j int32, visit func(n int32) bool) {
 		s := states[j]
 		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {

@@ -57,6 +57,7 @@ type LeastMean struct {
 	longest  int       // most successors of a choice
 	next     []float64 // the next relative values
 	position []int32   // of each state, its number among those that are looked at
+	cut      int32     // the state at which the chain was cut open
 	stale    []bool    // of each state, whether the bias of a successor is lower than when it was looked at
 	careful  bool      // improvements sweep once, since more led to what cannot be solved
 	// of each state in a slow end component, the choice of the last policy, or that relative value iteration found
@@ -300,6 +301,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		return 0, err
 	}
 	evaluated := at != nil // whether the bias is that of the choices
+	beside := false        // whether the class at hand was found in the chain of the choices, cut open in the last one
 	const rounds = 10_000
 	p.careful = false
 	for range rounds {
@@ -308,7 +310,11 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		var found *Class
 		var err error
 		if !evaluated {
-			p.LeadTo(best.States, states, choices)
+			if beside {
+				p.leadOn(best.States, states, choices)
+			} else {
+				p.LeadTo(best.States, states, choices)
+			}
 			p.followClass(best, choices)
 			if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 				break
@@ -334,14 +340,12 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			found, err = p.evaluateClass(ctx, states, choices, best, dir)
 			evaluated = found != nil
 			if !evaluated && err == nil {
-				p.shareTolerance = p.Tolerance
-				found, err = p.recurrentClass(ctx, states, choices, dir)
-				p.shareTolerance = 0
+				found, beside, err = p.changedClass(ctx, states, choices, best, dir)
 			}
 		}
 		if errors.Is(err, ErrSingular) && !p.careful && last.choices != nil {
 			p.careful = true
-			evaluated = false
+			evaluated, beside = false, false
 			last.restore(p, states, choices, best)
 			before = before[:0]
 			continue
@@ -363,6 +367,20 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	p.Rough = p.Rough || rough
 	err = p.makeExact(ctx, best, dir)
 	return floats.Dot(dir, best.Mean), err
+}
+
+// changedClass is recurrentClass for a policy whose chain, cut open in best, could not be eliminated. It reports whether
+// it found the class in that chain.
+func (p *LeastMean) changedClass(ctx context.Context, states, choices []int32, best *Class,
+	dir []float64) (found *Class, beside bool, err error) {
+	p.shareTolerance = p.Tolerance
+	defer func() { p.shareTolerance = 0 }()
+	found, err = p.classBeside(ctx, states, choices, best, dir)
+	if found != nil || err != nil {
+		return found, true, err
+	}
+	found, err = p.recurrentClass(ctx, states, choices, dir)
+	return found, false, err
 }
 
 // makeExact finds the returns of a class again if they are approximate: mixtures of them keep limits.
@@ -439,6 +457,7 @@ func (p *LeastMean) evaluate(ctx context.Context, states, choices []int32, zero 
 func (p *LeastMean) cutChain(states, choices []int32, zero int32) {
 	y := p.chain
 	y.Reset()
+	p.cut = zero
 	for j, s := range states {
 		if s == zero {
 			y.EndRow(1)
@@ -635,11 +654,22 @@ var ErrNoClass = errors.New("markov: a policy that stays in an end component has
 // recurrentClass returns the recurrent class of a policy in states that it does not leave, with its average
 // returns. If there are several, it returns the one with the least mean in a direction.
 func (p *LeastMean) recurrentClass(ctx context.Context, states, choices []int32, dir []float64) (*Class, error) {
-	y, d := p.chainOf(states, choices), len(dir)
-	var best *Class
-	for _, set := range y.ClosedSets() {
+	y := p.chainOf(states, choices)
+	best, err := p.leastClass(ctx, y, y.ClosedSets(), p.chain, states, choices, dir)
+	if err == nil && best == nil {
+		err = ErrNoClass
+	}
+	return best, err
+}
+
+// leastClass returns the class of the least mean among closed sets of the chain y of a policy, or nil without any. It
+// works in the memory of cycle.
+func (p *LeastMean) leastClass(ctx context.Context, y *Chain, sets [][]int32, cycle *Chain, states, choices []int32,
+	dir []float64) (best *Class, err error) {
+	d := len(dir)
+	for _, set := range sets {
 		out := &Class{Mean: make([]float64, d)}
-		shares, err := y.stationaryShares(ctx, set, 1e-3*p.shareTolerance, p.chain)
+		shares, err := y.stationaryShares(ctx, set, 1e-3*p.shareTolerance, cycle)
 		if err != nil {
 			return nil, err
 		}
@@ -654,10 +684,34 @@ func (p *LeastMean) recurrentClass(ctx context.Context, states, choices []int32,
 			best = out
 		}
 	}
-	if best == nil {
-		return nil, ErrNoClass
-	}
 	return best, nil
+}
+
+// classBeside is recurrentClass for a policy whose chain was cut open in best and could not be eliminated, if that
+// shows its classes: those that never come to the cut, and best if the policy does as that does. It returns nil else.
+func (p *LeastMean) classBeside(ctx context.Context, states, choices []int32, best *Class,
+	dir []float64) (*Class, error) {
+	y := p.chain
+	if y.blocks.chain != y {
+		return nil, nil
+	}
+	sets, stays := y.ClosedSets(), p.follows(best, choices)
+	if !stays {
+		closed := make([]bool, len(states))
+		for _, set := range sets {
+			closed[set[0]] = true
+		}
+		leads := slices.ContainsFunc(p.reached(p.cut, choices), func(s int32) bool { return closed[p.position[s]] })
+		if !leads {
+			return nil, nil
+		}
+	}
+	found, err := p.leastClass(ctx, y, sets, &p.loop, states, choices, dir)
+	if err == nil && stays && (found == nil || floats.Dot(dir, best.Mean) <= floats.Dot(dir, found.Mean)) {
+		same := *best
+		found = &same
+	}
+	return found, err
 }
 
 // chainOf returns the chain of a policy in states, numbered in their order, that it does

@@ -353,11 +353,12 @@ func TestLeadTo(t *testing.T) {
 }
 
 // TestEvaluateClass compares the class and the relative values that one elimination gives with the class that is found
-// by itself, and wants nothing where some state does not lead to the one that is to be 0.
+// by itself, and wants nothing where some state does not lead to the one that is to be 0: the blocks of that chain tell
+// the class too, and what leads there.
 func TestEvaluateClass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 1))
-	evaluated, refused := 0, 0
-	for range 2000 {
+	evaluated, refused, beside := 0, 0, 0
+	for trial := range 2000 {
 		k := drawModel(rng, 2+rng.IntN(6))
 		ends := endsOf(&Graph{Kernel: k})
 		if ends.Len() == 0 {
@@ -376,17 +377,38 @@ func TestEvaluateClass(t *testing.T) {
 		}
 		p.numberStates(states)
 		zero := states[rng.IntN(len(states))]
-		unknown := &Class{States: []int32{zero}, approximate: true}
-		found, err := p.evaluateClass(t.Context(), states, choices, unknown, []float64{1})
+		restore := func() {}
+		if trial%2 == 1 {
+			restore = threshold.Lower()
+		}
+		// One whose choice is not the policy's, or a class of that, maybe not the best.
+		from := &Class{States: []int32{zero}, Choices: []int32{-1}, approximate: true}
+		if y := p.chainOf(states, choices); rng.IntN(2) == 0 {
+			sets := y.ClosedSets()
+			from, _ = p.leastClass(t.Context(), y, sets[rng.IntN(len(sets)):], p.chain, states, choices, []float64{1})
+			zero = from.States[0]
+		}
+		found, err := p.evaluateClass(t.Context(), states, choices, from, []float64{1})
 		if err != nil {
 			t.Fatal(err)
 		}
+		if found == nil {
+			other, err := p.classBeside(t.Context(), states, choices, from, []float64{1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other != nil {
+				beside++
+				checkBeside(t, p, states, choices, other)
+			}
+		}
+		restore()
 		want, err := p.recurrentClass(t.Context(), states, choices, []float64{1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		one := len(p.chainOf(states, choices).ClosedSets()) == 1 && slices.Contains(want.States, zero)
-		if one != (found != nil) {
+		if one != (found != nil) && (found != nil || trial%2 == 0) { // what would fill up is not eliminated
 			t.Fatalf("zero %d in the only class %v: %t, found %v", zero, want.States, one, found)
 		}
 		if found == nil {
@@ -417,7 +439,22 @@ func TestEvaluateClass(t *testing.T) {
 		}
 		checkValues(found.States[0])
 	}
-	if evaluated < 300 || refused < 100 {
-		t.Errorf("%d evaluated and %d refused: want many of both", evaluated, refused)
+	if evaluated < 300 || refused < 100 || beside < 50 {
+		t.Errorf("%d evaluated, %d refused and %d of them told a class: want many of each", evaluated, refused, beside)
+	}
+}
+
+// checkBeside wants a class that classBeside found to have the least mean of a policy, and leadOn to do as LeadTo.
+func checkBeside(t *testing.T, p *LeastMean, states, choices []int32, class *Class) {
+	t.Helper()
+	led, want := slices.Clone(choices), slices.Clone(choices)
+	p.leadOn(class.States, states, led)
+	p.LeadTo(class.States, states, want)
+	if !slices.Equal(led, want) {
+		t.Errorf("choices %v lead to %v by %v: want %v", choices, class.States, led, want)
+	}
+	least, err := p.recurrentClass(t.Context(), states, choices, []float64{1})
+	if err != nil || math.Abs(least.Mean[0]-class.Mean[0]) > 1e-10 {
+		t.Errorf("a class of mean %g, want %v, %v", class.Mean[0], least, err)
 	}
 }
