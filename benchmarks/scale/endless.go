@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -29,6 +30,24 @@ var endlessCases = []endlessCase{
 	{"loops", 100_000, 1, ""}, {"loops", 1_000_000, 1, "30 s"},
 	{"giant", 100_000, 1, ""}, {"giant", 1_000_000, 1, "30 s"},
 	{"sensor", 50_000, 0, ""}, {"sensor", 500_000, 0, "60 s"},
+}
+
+// checkEndless reports a family that no case has.
+func (j job) checkEndless() error {
+	var known []string
+	for _, c := range endlessCases {
+		known = append(known, c.family)
+	}
+	return j.checkFamily(known)
+}
+
+// checkFamily reports a family that is not among the known ones.
+func (j job) checkFamily(known []string) error {
+	if slices.Contains(known, j.Family) {
+		return nil
+	}
+	slices.Sort(known)
+	return fmt.Errorf("scale: unknown family %q: want one of %s", j.Family, strings.Join(slices.Compact(known), ", "))
 }
 
 // returnsOf returns the number of returns of a family.
@@ -195,6 +214,9 @@ func drawSensor(rng *rand.Rand, states int) cmdp.Kernel {
 
 // endlessModel draws the model of a job.
 func (j job) endlessModel() (*cmdp.Model, error) {
+	if err := j.checkEndless(); err != nil {
+		return nil, err
+	}
 	k := drawEndless(rand.New(cmdp.Stream(j.Seed, j.Family)), j.Family, j.States)
 	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: j.Gamma, Average: j.Gamma == 0, Dim: returnsOf(j.Family),
 		Kernels: []cmdp.Kernel{k},

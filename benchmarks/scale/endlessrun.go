@@ -96,6 +96,9 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 // sweeps of the policy, until no value changes by more than the gap of the largest, with a discount until that
 // bounds the error.
 func (j job) plain(ctx context.Context, sweeps int) (*outcome, error) {
+	if err := j.checkEndless(); err != nil {
+		return nil, err
+	}
 	k := drawEndless(rand.New(cmdp.Stream(j.Seed, j.Family)), j.Family, j.States)
 	v, next := make([]float64, j.States), make([]float64, j.States)
 	pick, dim := make([]int, j.States), returnsOf(j.Family)

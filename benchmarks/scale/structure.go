@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -182,6 +183,16 @@ func (f structure) model(j job) (*cmdp.Model, error) {
 	return m, err
 }
 
+// structureModel draws the model of a job, of its family.
+func (j job) structureModel() (structure, *cmdp.Model, error) {
+	f := structures[j.Family]
+	if err := j.checkFamily(slices.Collect(maps.Keys(structures))); err != nil {
+		return f, nil, err
+	}
+	m, err := f.model(j)
+	return f, m, err
+}
+
 // limits returns those of a structure, see share.
 func (f structure) limits(ctx context.Context, m *cmdp.Model, box *geometry.Box) (*geometry.Box, error) {
 	ends := make([][]float64, f.dim)
@@ -220,8 +231,7 @@ func (f structure) limits(ctx context.Context, m *cmdp.Model, box *geometry.Box)
 // structure measures the verdict on limits, and then what it takes to say which of them are in conflict and how
 // far each has to give.
 func (j job) structure(ctx context.Context) (*outcome, error) {
-	f := structures[j.Family]
-	m, err := f.model(j)
+	f, m, err := j.structureModel()
 	if err != nil {
 		return nil, err
 	}
@@ -270,8 +280,7 @@ const curveError = 1e-3
 
 // curve measures the trade-off curve between two returns.
 func (j job) curve(ctx context.Context) (*outcome, error) {
-	f := structures[j.Family]
-	m, err := f.model(j)
+	f, m, err := j.structureModel()
 	if err != nil {
 		return nil, err
 	}
