@@ -52,14 +52,17 @@ type LeastMean struct {
 	kernel   *cmdp.Kernel
 	last     []float64 // the direction in which the bias was found, nil for none
 	ends     *EndComponents
-	chain    *Chain    // shared with others
-	loop     Chain     // of a policy inside an end component
-	longest  int       // most successors of a choice
-	next     []float64 // the next relative values
-	position []int32   // of each state, its number among those that are looked at
-	cut      int32     // the state at which the chain was cut open
-	stale    []bool    // of each state, whether the bias of a successor is lower than when it was looked at
-	careful  bool      // improvements sweep once, since more led to what cannot be solved
+	chain    *Chain       // shared with others
+	loop     Chain        // of a policy inside an end component
+	longest  int          // most successors of a choice
+	next     []float64    // the next relative values
+	position []int32      // of each state, its number among those that are looked at
+	cut      int32        // the state at which the chain was cut open
+	before   lists[int32] // of each state, the other states that may lead there; see statesBefore
+	stale    []bool       // of each state, whether the bias of a successor is lower than when it was looked at
+	// statesBefore makes before when it is needed, once for all twins.
+	statesBefore func() lists[int32]
+	careful      bool // improvements sweep once, since more led to what cannot be solved
 	// of each state in a slow end component, the choice of the last policy, or that relative value iteration found
 	greedy         []int32
 	slow           []int     // the end components in which relative value iteration does not converge
@@ -75,6 +78,7 @@ func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean 
 	states := len(k.First) - 1
 	p := &LeastMean{kernel: k, ends: ends, chain: chain, longest: LongestRow(k)}
 	p.Predecessors = (&Graph{Kernel: k, Allowed: ends.Inside}).Predecessors()
+	p.statesBefore = sync.OnceValue(p.listStatesBefore)
 	p.Reward = make([]float64, k.Choices())
 	p.Bias = make([]float64, states)
 	p.Best = make([]Class, ends.Len())
@@ -369,8 +373,8 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	return floats.Dot(dir, best.Mean), err
 }
 
-// changedClass is recurrentClass for a policy whose chain, cut open in best, could not be eliminated. It reports whether
-// it found the class in that chain.
+// changedClass is recurrentClass for a policy whose chain, cut open in best, could not be eliminated. It reports
+// whether it found the class in that chain.
 func (p *LeastMean) changedClass(ctx context.Context, states, choices []int32, best *Class,
 	dir []float64) (found *Class, beside bool, err error) {
 	p.shareTolerance = p.Tolerance

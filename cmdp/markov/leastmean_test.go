@@ -352,6 +352,31 @@ func TestLeadTo(t *testing.T) {
 	}
 }
 
+// TestStatesBefore wants each state to be listed once before every other one that it may lead to inside an end.
+func TestStatesBefore(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 11))
+	for range 200 {
+		k := drawModel(rng, 2+rng.IntN(8))
+		p := NewLeastMean(k, endsOf(&Graph{Kernel: k}), new(Chain))
+		want := make([][]int32, len(p.Bias))
+		for s := range int32(len(p.Bias)) {
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				next, prob := k.Row(int(c))
+				for j, n := range next {
+					if p.ends.Inside[c] && prob[j] > 0 && n != s && !slices.Contains(want[n], s) {
+						want[n] = append(want[n], s)
+					}
+				}
+			}
+		}
+		for s, before := range want {
+			if got := p.statesBefore().of(int32(s)); !slices.Equal(got, before) {
+				t.Fatalf("before state %d: %v, want %v", s, got, before)
+			}
+		}
+	}
+}
+
 // TestEvaluateClass compares the class and the relative values that one elimination gives with the class that is found
 // by itself, and wants nothing where some state does not lead to the one that is to be 0: the blocks of that chain tell
 // the class too, and what leads there.

@@ -22,6 +22,7 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	for _, s := range states {
 		p.stale[s] = true
 	}
+	p.before = p.statesBefore()
 	sweeps, times := 2, 12
 	if p.careful {
 		sweeps, times = 1, 1
@@ -65,8 +66,8 @@ func (p *LeastMean) improveTogether(states, choices []int32, backwards bool, tim
 			if best := p.improveState(s, mean, slack); best >= 0 {
 				changed, other = true, other || best != choices[j]
 				choices[j] = best
-				for _, c := range p.Predecessors.Choices(s) {
-					p.stale[p.Predecessors.Owner[c]] = true
+				for _, by := range p.before.of(s) {
+					p.stale[by] = true
 				}
 			}
 		}
@@ -108,4 +109,26 @@ func (p *LeastMean) improveState(s int32, mean, slack float64) (best int32) {
 		p.Bias[s] = least
 	}
 	return best
+}
+
+// listStatesBefore lists, for every state, the other states with a choice inside an end that may lead there.
+func (p *LeastMean) listStatesBefore() lists[int32] {
+	k, ends, met := p.kernel, p.ends, make([]int32, len(p.Bias)) // of each state, the last one that led there, from 1
+	return newLists(len(met), func(add func(at, item int32)) {
+		clear(met)
+		for s := range int32(len(met)) {
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				if !ends.Inside[c] {
+					continue
+				}
+				next, prob := k.Row(int(c))
+				for j, n := range next {
+					if prob[j] > 0 && n != s && met[n] != s+1 {
+						met[n] = s + 1
+						add(n, s)
+					}
+				}
+			}
+		}
+	})
 }
