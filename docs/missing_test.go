@@ -48,7 +48,7 @@ var functions = []any{
 	contest.MeanInterval, contest.New, contest.NewCheckpointFile, contest.Play, contest.ReadCheckpoint,
 	contest.SavedEpisodes, contest.Told,
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Evaluate,
-	exact.SolvesEpochs, exact.Front, exact.NewLinearMixer,
+	exact.Front, exact.NewLinearMixer,
 	exact.NewMixer, exact.NewPlanner, exact.NewPolicy, exact.NewRollingPlanner, exact.NewSumPlanner, exact.OccupancyLP,
 	exact.RationalValue, exact.SecondOpinion, exact.SecondOpinionOfSum,
 	exact.Solve, exact.SolveDeterministic,

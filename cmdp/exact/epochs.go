@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/big"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -17,176 +18,104 @@ import (
 // (Hartmanns, Junges, Katoen, Quatmann 2018), and evaluates the policy in the same pass. Values of an epoch are dropped
 // when no other one leads there. A policy is made again for its direction where it is asked for.
 type epochTotals struct {
-	m        *cmdp.Model
-	e        *cmdp.Epochs
+	*epochModels
+	relevance
 	classes  []*epochClass // nil where no epoch comes up
-	comesUp  []bool        // of each epoch, some pair does
-	done     [][]int32     // of each epoch, those whose values are not needed any more once it is solved
-	steps    []float64     // of each return, the largest magnitude in a step
-	longest  int
-	actions  int // the most of a state
+	allowed  [][]bool      // of each epoch, the choices that policies with finite totals may take, nil if all
 	chain    markov.Chain
 	progress markov.Progress
 	pass     epochPass
 }
 
-// An epochClass has the small model of some epochs: what stays in the epoch.
-type epochClass struct {
-	kernel *cmdp.Kernel     // the rows of the base, with the returns of the class
-	states *markov.Quotient // in which nothing is merged
-	// End components, where a policy may stay in the epoch for ever, return nothing, and are merged.
-	quotient     *markov.Quotient
-	members      [][]int32          // of each state of the quotient, those of the base
-	components   *markov.LeastTotal // of several states
-	proper       []int32            // its first policy
-	reward, size []float64          // of each choice in the direction, and what that is the sum of
-}
-
-var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and get returns there: want stored rows")
+var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and gain there: want stored rows")
 
 // mostTogether is the most states of a component of an epoch that take less time here than where rows are stored:
 // larger ones are swept, to rounding in each epoch and direction, which the first directions do not need.
 const mostTogether = 1 << 14
 
-// SolvesEpochs reports whether tasks of a model of epochs are solved, and without giant components: where policies may
-// stay in an epoch for ever, nothing must be returned. Rows of other models are to be stored.
-func SolvesEpochs(ctx context.Context, m *cmdp.Model) (bool, error) {
-	if m == nil || m.Epochs() == nil {
+// SolvesEpochs reports whether a task of a model of epochs, or the trade-off between some directions within its limits,
+// is solved, and without giant components: where policies may stay in an epoch for ever, they must not gain anything by
+// that. Rows of other models are to be stored.
+func (p *Planner) SolvesEpochs(ctx context.Context, task cmdp.Task, over ...[]float64) (bool, error) {
+	if p.m == nil || p.m.Epochs() == nil {
 		return false, errors.New("exact: no model of epochs")
 	}
-	p, err := newEpochTotals(ctx, m)
-	if errors.Is(err, errNoEnd) {
-		return false, nil
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
+	all, err := p.epochModels(ctx)
 	if err != nil {
 		return false, err
 	}
-	for _, c := range p.classes {
-		if c == nil {
-			continue
-		}
-		for i := range c.states.Component[1:] {
-			if c.states.Component[i+1]-c.states.Component[i] > mostTogether {
-				return false, nil
-			}
+	wanted := relevanceOf(p.dim(), task, over...)
+	wanted.up, wanted.down = wanted.down, wanted.up
+	for _, c := range all.models {
+		if c != nil && (c.giant() || c.returnsForEver(wanted)) {
+			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// newEpochTotals returns errNoEnd if a policy may get returns in an epoch for ever.
-func newEpochTotals(ctx context.Context, m *cmdp.Model) (*epochTotals, error) {
-	e := m.Epochs()
-	p := &epochTotals{m: m, e: e, classes: make([]*epochClass, len(e.Classes)), steps: make([]float64, e.Dim),
-		comesUp: make([]bool, e.Len())}
-	base := &e.Classes[0]
-	p.longest = markov.LongestRow(base)
-	for s := range e.Base.States() {
-		p.actions = max(p.actions, int(base.First[s+1]-base.First[s]))
+// epochModels returns those of the planner's model, which are made once.
+func (p *Planner) epochModels(ctx context.Context) (_ *epochModels, err error) {
+	if p.epochs == nil {
+		p.epochs, err = newEpochModels(ctx, p.m)
 	}
-	until := make([]int32, e.Len())
-	for epoch := range until {
-		until[epoch] = int32(epoch)
-	}
-	for epoch := e.Len() - 1; epoch >= 0; epoch-- {
-		for l := range int32(e.Letters) {
-			until[e.After(epoch, l)] = int32(epoch)
+	return p.epochs, err
+}
+
+// withRelevance returns the pricer for what matters.
+func (m *epochModels) withRelevance(ctx context.Context, c relevance) (*epochTotals, error) {
+	e := m.e
+	p := &epochTotals{epochModels: m, relevance: c, classes: make([]*epochClass, len(m.models))}
+	for i, of := range m.models {
+		if of == nil {
+			continue
 		}
-		for s := 0; s < e.Base.States() && !p.comesUp[epoch]; s++ {
-			p.comesUp[epoch] = e.ComesUp(e.Pair(epoch, s))
-		}
-		if i := e.Class[epoch]; p.comesUp[epoch] && p.classes[i] == nil {
-			var err error
-			p.classes[i], err = p.newClass(ctx, epoch)
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	p.done = make([][]int32, e.Len())
-	for epoch, last := range until {
-		p.done[last] = append(p.done[last], int32(epoch))
-	}
-	for i := range e.Classes {
-		for j, x := range mostReturns(&e.Classes[i], e.Dim) {
-			p.steps[j] = max(p.steps[j], x)
-		}
+		p.classes[i] = &epochClass{epochModel: of, harmless: of.harmless(c), reward: make([]float64, of.kernel.Choices()),
+			size: make([]float64, of.kernel.Choices())}
 	}
 	p.pass = epochPass{epochTotals: p, values: make([][]float64, e.Len()), returns: make([][]float64, e.Len()),
 		nothing: make([]float64, e.Base.States()*max(1, e.Dim)),
-		from:    make([][]float64, e.Letters), fromReturns: make([][]float64, e.Letters)}
-	return p, nil
-}
-
-// newClass makes the small model of the class of an epoch.
-func (p *epochTotals) newClass(ctx context.Context, epoch int) (*epochClass, error) {
-	c := &epochClass{kernel: &p.e.Classes[p.e.Class[epoch]]}
-	g := markov.EpochGraph(p.e, epoch)
-	parts, err := g.LayeredComponents(ctx)
-	if err != nil {
-		return nil, err
-	}
-	g.Cycles = parts
-	ends, err := g.EndComponents(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i, inside := range ends.Inside {
-		if inside && floats.Norm(c.kernel.ReturnsOf(i, p.e.Dim), 1) > 0 {
-			return nil, errNoEnd
-		}
-	}
-	c.states = g.Number(parts, nil)
-	c.states.Fill(g, c.states.Origin, nil)
-	c.quotient = c.states
-	if ends.Len() > 0 {
-		c.quotient = g.Quotient(parts, ends, func(int32) bool { return true })
-		c.quotient.Predecessors = (&markov.Graph{Kernel: g.Kernel, Allowed: ends.Inside}).Predecessors()
-	}
-	c.members = make([][]int32, c.quotient.Rest)
-	for _, s := range c.states.Origin {
-		n := c.quotient.Number[s]
-		c.members[n] = append(c.members[n], s)
-	}
-	c.components = markov.NewLeastTotal(c.quotient, 1, 1, &p.chain)
-	c.proper = slices.Clone(c.components.Policy)
-	c.reward, c.size = make([]float64, c.kernel.Choices()), make([]float64, c.kernel.Choices())
-	return c, nil
+		from:    make([][]float64, e.Letters), fromReturns: make([][]float64, e.Letters),
+		corrections: corrections{all: make([][]float64, e.Len()), fromLacks: make([][]float64, e.Letters)}}
+	return p, p.restrictToProper(ctx)
 }
 
 func (p *epochTotals) dim() int { return p.e.Dim }
 
 func (p *epochTotals) traits() traits {
-	return traits{singlePolicy: true, unboundedTotals: true, infiniteHorizon: true, stateless: true, steps: p.steps}
+	out := traits{singlePolicy: true, unboundedTotals: true, infiniteHorizon: true, stateless: true, steps: p.steps,
+		relevanceOnly: p.endless}
+	if p.endless {
+		out.relevance = &p.relevance
+	}
+	return out
 }
 
 func (p *epochTotals) configure(tell markov.Progress, _ float64, _ bool) { p.progress = tell }
 
+// extent sets lower and upper to the extremes of each total over all policies, rounded outwards, ±Boundless where
+// there are none.
 func (p *epochTotals) extent(ctx context.Context, lower, upper []float64) error {
-	for i := range lower {
-		for _, sign := range []float64{1, -1} {
-			value, margin, err := p.recheck(ctx, axis(len(lower), i, sign))
-			if err != nil {
-				return err
-			}
-			if sign > 0 {
-				lower[i] = value - margin
-			} else {
-				upper[i] = margin - value
-			}
-		}
-	}
-	return nil
+	return p.ranges(ctx, lower, upper)
 }
 
 func (p *epochTotals) price(ctx context.Context, dir []float64, _ float64) (pricedPolicy, error) {
-	return p.solve(ctx, dir, nil)
-}
-
-// recheck solves once more. The bound is proved by a look at all choices, which trusts no solver.
-func (p *epochTotals) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	x, err := p.solve(ctx, dir, nil)
-	return x.value, x.margin, err
+	out, err := p.solve(ctx, dir, nil)
+	if err != nil || !p.pass.stays {
+		return out, err
+	}
+	policy, err := p.recoverPolicy(ctx, []column{{dir: dir}}, []float64{1}, face{}, 0)
+	if err != nil {
+		return out, err
+	}
+	out.withInfinite, err = p.evaluate(ctx, policy)
+	return out, err
 }
 
 // recoverPolicy returns the policies of the columns, one of which is drawn at the start. None of them draws.
@@ -206,9 +135,32 @@ func (p *epochTotals) recoverPolicy(ctx context.Context, columns []column, weigh
 	return out, nil
 }
 
-// solve finds the policy that is cheapest in a direction, with a bound that is proved. Where rounding is more than
-// choices are made cheaper by, these are made still cheaper. actions, if not nil, are set to those of the policy.
+// solve finds the policy that is cheapest in a direction, with a bound that is proved. actions, if not nil, are set to
+// those of the policy. Where a policy gains for ever by what rounding leaves of a direction on the side that does not
+// matter, the policy is that without it, and has no bound.
 func (p *epochTotals) solve(ctx context.Context, dir []float64, actions *markov.Actions) (out pricedPolicy,
+	err error) {
+	out, err = p.solveDirection(ctx, dir, actions)
+	if !errors.Is(err, errNoEnd) {
+		return out, err
+	}
+	rest := slices.Clone(dir)
+	for i, x := range dir {
+		if x > 0 && !p.up[i] || x < 0 && !p.down[i] {
+			rest[i] = 0
+		}
+	}
+	if slices.Equal(rest, dir) {
+		return out, err
+	}
+	out, err = p.solveDirection(ctx, rest, actions)
+	out.value, out.margin = math.Inf(-1), math.Inf(1)
+	return out, err
+}
+
+// solveDirection is solve for a direction in which nothing is gained for ever. Where rounding is more than choices are
+// made cheaper by, these are made still cheaper.
+func (p *epochTotals) solveDirection(ctx context.Context, dir []float64, actions *markov.Actions) (out pricedPolicy,
 	err error) {
 	const most = 1000
 	for perturbation := 1.0; ; perturbation *= 8 {
@@ -242,7 +194,11 @@ type epochPass struct {
 	from, fromReturns [][]float64        // of each letter, those of the epoch that it leads to
 	v, r              []float64
 	chosen            []int32 // of each state of the quotient, its choice there
+	lifted            []int32 // of each state, its choice, see returnsInside
 	right, solution   []float64
+	onlyReached       bool // states that do not come up do not count
+	stays             bool // the policy may stay somewhere for ever and return something
+	corrections
 }
 
 func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float64,
@@ -250,15 +206,25 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 	states, d := p.e.Base.States(), p.e.Dim
 	p.dir, p.perturbation = dir, perturbation
 	p.rounding = perturbation * float64(16+4*p.longest+2*d) * roundoff
-	p.chosen = slices.Grow(p.chosen[:0], states)
-	p.scalarize()
+	p.chosen, p.stays = slices.Grow(p.chosen[:0], states), false
+	for _, c := range p.classes {
+		if c == nil {
+			continue
+		}
+		if err := c.enterDirection(ctx, dir, &p.chain); err != nil {
+			return out, false, err
+		}
+	}
 	starts := p.m.StartStates()
-	start, first := make([]cmdp.StartState, len(starts)), make([]float64, len(starts))
+	start, first, small := make([]cmdp.StartState, len(starts)), make([]float64, len(starts)), make([]float64, len(starts))
 	out.returns, out.certified, proved = make([]float64, d), true, true
 	for p.epoch = p.e.Len() - 1; p.epoch >= 0; p.epoch-- {
 		if p.comesUp[p.epoch] {
 			p.enter()
 			if err := p.solveEpoch(ctx); err != nil {
+				return out, false, err
+			}
+			if err := p.correct(ctx); err != nil {
 				return out, false, err
 			}
 			proved = proved && p.belowBackups()
@@ -267,48 +233,28 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 		for i, st := range starts {
 			if epoch, s := p.e.Split(st.State); epoch == p.epoch {
 				start[i], first[i] = cmdp.StartState{State: i, Probability: st.Probability}, p.v[s]
+				if p.rounds > 0 {
+					small[i] = p.lacks[s]
+				}
 				floats.AddScaled(out.returns, st.Probability, p.r[s*d:][:d])
 			}
 		}
 		p.leave()
 	}
 	out.value, out.margin = meanOver(start, first)
-	return out, proved, nil
-}
-
-// scalarize sets the rewards of choices to those of the direction.
-func (p *epochPass) scalarize() {
-	for _, c := range p.classes {
-		if c == nil {
-			continue
-		}
-		for i := range c.reward {
-			c.reward[i], c.size[i] = 0, 0
-			for j, x := range c.kernel.ReturnsOf(i, p.e.Dim) {
-				y := float64(p.dir[j] * x)
-				c.reward[i] += y
-				c.size[i] += math.Abs(y)
-			}
-		}
-		copy(c.components.Policy, c.proper) // so that a direction finds the same policy again
-		clear(c.components.Values)
+	if p.rounds > 0 {
+		more, lost := meanOver(start, small)
+		out.value += more
+		out.margin += lost + roundoff*math.Abs(out.value)
 	}
+	return out, proved, nil
 }
 
 // enter makes room for the epoch.
 func (p *epochPass) enter() {
 	states := p.e.Base.States()
-	take := func(spare *[][]float64, n int) []float64 {
-		if k := len(*spare); k > 0 {
-			x := (*spare)[k-1]
-			*spare = (*spare)[:k-1]
-			clear(x)
-			return x
-		}
-		return make([]float64, n)
-	}
 	p.class = p.classes[p.e.Class[p.epoch]]
-	p.v, p.r = take(&p.spare[0], states), take(&p.spare[1], states*p.e.Dim)
+	p.v, p.r = takeSpare(&p.spare[0], states), takeSpare(&p.spare[1], states*p.e.Dim)
 	p.values[p.epoch], p.returns[p.epoch] = p.v, p.r
 	for l := range p.from {
 		after := p.e.After(p.epoch, int32(l))
@@ -317,35 +263,58 @@ func (p *epochPass) enter() {
 			p.from[l], p.fromReturns[l] = p.nothing, p.nothing
 		}
 	}
-	p.quotient, p.components = p.class.quotient, p.class.components
-	if p.e.Restricted() {
+	p.enterCorrections()
+	p.quotient, p.components, p.onlyReached = p.class.quotient, p.class.components, false
+	if p.e.Restricted() || p.allowed[p.epoch] != nil {
 		p.restrict()
 	}
-	p.components.Reset(0)
-	p.components.Perturbation = p.perturbation
-	p.components.Progress = p.progress
+	p.resetComponents()
 	p.progress.At("finding values of epochs", 1-float64(p.epoch+1)/float64(p.e.Len()), p.e.Len())
 }
 
-// restrict leaves what is offered. States where nothing is do not come up, and a policy may stay for ever in all end
-// components of others.
+func (p *epochPass) resetComponents() {
+	p.components.Reset(0)
+	p.components.Perturbation = p.perturbation
+	p.components.Progress = p.progress
+}
+
+// counts reports whether a state of the epoch counts.
+func (p *epochPass) counts(s int32) bool {
+	return !p.onlyReached || p.e.ComesUp(p.e.Pair(p.epoch, int(s)))
+}
+
+// takeSpare returns n zeros, in memory that is spare if there is any.
+func takeSpare(spare *[][]float64, n int) []float64 {
+	if k := len(*spare); k > 0 {
+		x := (*spare)[k-1]
+		*spare = (*spare)[:k-1]
+		clear(x)
+		return x
+	}
+	return make([]float64, n)
+}
+
+// restrict leaves what is allowed, and where only what is reached counts, what comes up. Other states are given the
+// choice to stay. A policy may stay for ever in all end components of those that come up.
 func (p *epochPass) restrict() {
 	of := p.quotient
 	q := *of
-	q.First, q.Choice = make([]int32, 1, len(of.First)), make([]int32, 0, len(of.Choice))
+	q.First, q.Choice = make([]int32, 1, len(of.First)), make([]int32, 0, len(of.Choice)+int(of.Rest))
+	changed := false
 	for n := range of.Rest {
 		choices := of.Choice[of.First[n]:of.First[n+1]]
 		for _, c := range choices {
-			if c == markov.Stay || p.e.Offers(p.epoch, c) {
+			if p.counts(p.class.members[n][0]) && (c == markov.Stay || p.allows(p.epoch, c)) {
 				q.Choice = append(q.Choice, c)
 			}
 		}
 		if q.First[n] == int32(len(q.Choice)) {
-			q.Choice = append(q.Choice, choices...)
+			q.Choice = append(q.Choice, markov.Stay)
+			changed = true
 		}
 		q.First = append(q.First, int32(len(q.Choice)))
 	}
-	if len(q.Choice) < len(of.Choice) {
+	if changed || len(q.Choice) < len(of.Choice) {
 		p.quotient, p.components = &q, markov.NewLeastTotal(&q, 1, 1, &p.chain)
 	}
 }
@@ -358,6 +327,7 @@ func (p *epochPass) leave() {
 		}
 		p.spare[0], p.spare[1] = append(p.spare[0], p.values[epoch]), append(p.spare[1], p.returns[epoch])
 		p.values[epoch], p.returns[epoch] = nil, nil
+		p.leaveCorrections(epoch)
 	}
 }
 
@@ -371,8 +341,23 @@ func (p *epochPass) record(actions *markov.Actions) {
 	})
 }
 
-// solveEpoch finds values, policy and returns of the states of the epoch.
+// solveEpoch finds values, policy and returns of the states of the epoch. A place where a policy gains for ever may be
+// one that does not come up.
 func (p *epochPass) solveEpoch(ctx context.Context) error {
+	err := p.solveComponents(ctx)
+	if errors.Is(err, errNoEnd) {
+		p.onlyReached = true
+		p.restrict()
+		p.resetComponents()
+		err = p.solveComponents(ctx)
+	}
+	if err == nil && p.class.insideReturns {
+		err = p.returnsInside(ctx)
+	}
+	return err
+}
+
+func (p *epochPass) solveComponents(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -380,9 +365,13 @@ func (p *epochPass) solveEpoch(ctx context.Context) error {
 	p.chosen = p.chosen[:q.Rest]
 	for i := range len(q.Component) - 1 {
 		lo, hi := q.Component[i], q.Component[i+1]
+		var err error
 		if hi == lo+1 {
-			p.solveState(lo)
-		} else if err := p.solveComponent(ctx, i, lo, hi); err != nil {
+			err = p.solveState(lo)
+		} else {
+			err = p.solveComponent(ctx, i, lo, hi)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -403,7 +392,7 @@ func (p *epochPass) numbers(q *markov.Quotient, c int32) []int32 {
 }
 
 // solveState treats a component of one state.
-func (p *epochPass) solveState(n int32) {
+func (p *epochPass) solveState(n int32) error {
 	c, q, best := p.class, p.quotient, math.Inf(1)
 	for i := q.First[n]; i < q.First[n+1]; i++ {
 		if q.Choice[i] == markov.Stay { // the first one
@@ -421,7 +410,10 @@ func (p *epochPass) solveState(n int32) {
 			size += math.Abs(y)
 			out += prob[j]
 		}
-		if out == 0 {
+		if out == 0 { // for ever
+			if x < -cancellation*size {
+				return errNoEnd
+			}
 			continue
 		}
 		x -= p.rounding * (size + math.Abs(x))
@@ -432,13 +424,20 @@ func (p *epochPass) solveState(n int32) {
 			best, p.chosen[n] = x, i
 		}
 	}
+	if math.IsInf(best, 1) {
+		return errNoEnd
+	}
 	p.components.Values[n] = best
 	out := p.setReturns(n, n, n+1)
 	if out != 1 && out != 0 {
 		floats.Scale(1/out, p.returnsOf(n))
 	}
 	p.copyToMembers(n)
+	return nil
 }
+
+// cancellation is the relative size up to which a sum counts as 0 with rounding.
+const cancellation = 1e-13
 
 // returnsOf are the returns from state n of the quotient on: those of its first member.
 func (p *epochPass) returnsOf(n int32) []float64 {
@@ -461,11 +460,18 @@ func (p *epochPass) setReturns(n, lo, hi int32) (out float64) {
 	c, dst := p.quotient.Choice[p.chosen[n]], p.returnsOf(n)
 	if c == markov.Stay {
 		clear(dst)
+		p.stays = p.stays || p.endless
 		return 0
 	}
+	return p.setReturnsOf(dst, p.quotient, c, lo, hi)
+}
+
+// setReturnsOf sets returns to those of a choice and of what follows outside of the component [lo, hi) of a quotient.
+// It returns how likely that is left.
+func (p *epochPass) setReturnsOf(dst []float64, q *markov.Quotient, c, lo, hi int32) (out float64) {
 	copy(dst, p.class.kernel.ReturnsOf(int(c), len(dst)))
 	to, prob, letters := p.row(c)
-	for j, number := range p.numbers(p.quotient, c) {
+	for j, number := range p.numbers(q, c) {
 		if number >= lo && number < hi {
 			continue
 		}
@@ -481,7 +487,11 @@ func (p *epochPass) setReturns(n, lo, hi int32) (out float64) {
 func (p *epochPass) solveComponent(ctx context.Context, i int, lo, hi int32) error {
 	q, z := p.quotient, p.components
 	p.setRewards(lo, hi)
-	if _, err := z.SolveComponent(ctx, i); err != nil {
+	endless, err := z.SolveComponent(ctx, i)
+	if endless != nil && err == nil {
+		err = errNoEnd
+	}
+	if err != nil {
 		return err
 	}
 	p.chain.Reset()
@@ -509,6 +519,41 @@ func (p *epochPass) solveComponent(ctx context.Context, i int, lo, hi int32) err
 	}
 	for n := lo; n < hi; n++ {
 		p.copyToMembers(n)
+	}
+	return nil
+}
+
+// returnsInside sets the returns of all states to those of the policy, which may return something on its way through
+// what is merged, if nothing in the direction. What it returns where it stays is left out.
+func (p *epochPass) returnsInside(ctx context.Context) error {
+	d, q := p.e.Dim, p.class.states
+	p.lifted = slices.Grow(p.lifted[:0], p.e.Base.States())[:p.e.Base.States()]
+	copy(p.lifted, p.class.kernel.First) // in states that do not come up
+	p.quotient.Lift(p.chosen, func(s, c int32) { p.lifted[s] = c })
+	for i := range len(q.Component) - 1 {
+		lo, hi := q.Component[i], q.Component[i+1]
+		p.chain.Reset()
+		for n := lo; n < hi; n++ {
+			s := q.Origin[n]
+			p.setReturnsOf(p.r[int(s)*d:][:d], q, p.lifted[s], lo, hi)
+			p.chain.EndRow(p.addInside(q, n, p.lifted[s], 1, lo, hi))
+		}
+		for _, n := range p.chain.OpenClosedSets() {
+			clear(p.r[int(q.Origin[lo+n])*d:][:d])
+		}
+		p.right, p.solution = slices.Grow(p.right[:0], int(hi-lo))[:hi-lo], slices.Grow(p.solution[:0], int(hi-lo))[:hi-lo]
+		for k := range d {
+			for n := range p.right {
+				p.right[n] = p.r[int(q.Origin[lo+int32(n)])*d+k]
+			}
+			copy(p.solution, p.right)
+			if err := p.chain.Solve(ctx, p.solution, p.right, false, 0); err != nil {
+				return err
+			}
+			for n, x := range p.solution {
+				p.r[int(q.Origin[lo+int32(n)])*d+k] = x
+			}
+		}
 	}
 	return nil
 }
@@ -565,14 +610,18 @@ func (p *epochPass) addInside(q *markov.Quotient, n, c int32, share float64, lo,
 func (p *epochPass) belowBackups() bool {
 	c := p.class
 	for _, m := range p.quotient.Merged {
-		if p.components.Values[m.State] > 0 {
+		stays, s := p.quotient.Choice[p.quotient.First[m.State]] == markov.Stay, p.class.members[m.State][0]
+		if stays && p.v[s]+p.lack(s) > 0 {
 			return false
 		}
 	}
 	for _, s := range c.states.Origin {
+		if !p.counts(s) {
+			continue
+		}
 		v := p.v[s]
 		for i := c.kernel.First[s]; i < c.kernel.First[s+1]; i++ {
-			if !p.e.Offers(p.epoch, i) {
+			if !p.allows(p.epoch, i) {
 				continue
 			}
 			sum, size := c.reward[i], c.size[i]
@@ -582,10 +631,43 @@ func (p *epochPass) belowBackups() bool {
 				sum += y
 				size += math.Abs(y)
 			}
-			if !(sum-float64(p.e.Dim+len(to)+4)*roundoff*size >= 0) {
+			terms := p.e.Dim + len(to) + 4
+			if p.rounds > 0 {
+				more, of := p.moreByLacks(i, s)
+				sum, size, terms = sum+more, size+of, terms+len(to)+1
+			}
+			if !(sum-float64(terms)*roundoff*size >= 0) && !p.holdsExactly(i, s) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// holdsExactly reports in rational arithmetic whether the value of a state is at most what a choice gives, see
+// lowerValues.holdsExactly.
+func (p *epochPass) holdsExactly(c, s int32) bool {
+	value := func(v, lacks []float64, s int32) *big.Rat {
+		if p.rounds == 0 {
+			return rational(v[s])
+		}
+		x, y := rational(v[s]), rational(lacks[s])
+		if x == nil || y == nil {
+			return nil
+		}
+		return x.Add(x, y)
+	}
+	sum, own := new(big.Rat), value(p.v, p.lacks, s)
+	to, prob, letters := p.row(c)
+	for j, n := range to {
+		x := value(p.from[letters[j]], p.fromLacks[letters[j]], n)
+		if x == nil || own == nil { // beyond all numbers
+			return false
+		}
+		sum.Add(sum, x.Mul(x.Sub(x, own), rational(prob[j])))
+	}
+	for j, r := range p.class.kernel.ReturnsOf(int(c), p.e.Dim) {
+		sum.Add(sum, new(big.Rat).Mul(rational(p.dir[j]), rational(r)))
+	}
+	return sum.Sign() >= 0
 }

@@ -60,6 +60,20 @@ func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 	return m
 }
 
+// epochPricer returns the pricer of epochs to which all returns matter.
+func epochPricer(t *testing.T, m *cmdp.Model) *epochTotals {
+	t.Helper()
+	all, err := newEpochModels(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := all.withRelevance(t.Context(), allRelevant(m.Dim()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // TestEpochPolicies: a policy that draws returns in epochs what it does in the model that stores their rows, also where
 // it goes on for ever, and so does that of a price.
 func TestEpochPolicies(t *testing.T) {
@@ -67,10 +81,7 @@ func TestEpochPolicies(t *testing.T) {
 	limited := 0
 	for i := range 300 {
 		m, restricted := drawEpochs(t, rng), false
-		p, err := newEpochTotals(ctx, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := epochPricer(t, m)
 		rule := markov.Rule{Actions: markov.NewActions(m.States(), 3), Mixed: make(map[int32][]float64)}
 		for s, rows := 0, m.Rows(0); s < m.States(); s++ {
 			first, end := rows.Choices(s)
@@ -125,10 +136,7 @@ func TestEpochPolicies(t *testing.T) {
 func TestEpochPrices(t *testing.T) {
 	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 11))
 	for i := range 300 {
-		p, err := newEpochTotals(ctx, drawEpochs(t, rng))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := epochPricer(t, drawEpochs(t, rng))
 		dirs := [][]float64{{1, 0}, {0, -1}, {rng.NormFloat64(), rng.NormFloat64()}}
 		var first []pricedPolicy
 		for j := 0; j < len(dirs); j++ {
@@ -181,7 +189,7 @@ func TestGiantEpochs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := SolvesEpochs(t.Context(), m); got != want || err != nil {
+		if got, err := PlannerOf(t, m).SolvesEpochs(t.Context(), cmdp.Task{}); got != want || err != nil {
 			t.Errorf("%d states: solved: %v, %v; want %v", states, got, err, want)
 		}
 	}

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"math"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -21,19 +22,44 @@ func (p *epochTotals) evaluate(ctx context.Context, policy *Policy) ([]float64, 
 	}
 	v := &epochVisits{epochPass: &epochPass{epochTotals: p}, policy: policy, arrivals: make([][]float64, p.e.Len()),
 		returns: out, share: make([]float64, p.actions)}
-	for _, st := range p.m.StartStates() {
-		epoch, s := p.e.Split(st.State)
+	return out, v.visitAll(ctx)
+}
+
+// infiniteReturn returns an error that names a return of some policies that is infinite where that is unwanted by c,
+// see Planner.infiniteReturn; nil without one.
+func (p *epochTotals) infiniteReturn(ctx context.Context, c relevance, policies []WeightedPolicy) *NoTotalError {
+	var found *NoTotalError
+	for _, o := range policies {
+		v := &epochVisits{epochPass: &epochPass{epochTotals: p}, policy: o.Policy,
+			arrivals: make([][]float64, p.e.Len()), returns: make([]float64, p.e.Dim), share: make([]float64, p.actions)}
+		v.forEver = func(s, choice int32, returns []float64) {
+			if i := c.unwanted(nil, returns); i >= 0 && found == nil {
+				found = &NoTotalError{State: p.e.Pair(v.epoch, int(s)), Action: int(choice - v.class.kernel.First[s]),
+					Return: i, Kept: true}
+			}
+		}
+		if v.visitAll(ctx) != nil {
+			return nil
+		}
+	}
+	return found
+}
+
+// visitAll goes from the first epoch to the last.
+func (v *epochVisits) visitAll(ctx context.Context) error {
+	for _, st := range v.m.StartStates() {
+		epoch, s := v.e.Split(st.State)
 		v.at(epoch)[s] += st.Probability
 	}
-	for v.epoch = range p.e.Len() {
+	for v.epoch = range v.e.Len() {
 		if v.arrivals[v.epoch] != nil {
 			if err := v.visit(ctx); err != nil {
-				return nil, err
+				return err
 			}
 			v.arrivals[v.epoch] = nil
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // epochVisits count the visits that a policy makes.
@@ -43,6 +69,8 @@ type epochVisits struct {
 	arrivals [][]float64 // of each epoch, of its states; nil without any
 	returns  []float64
 	share    []float64
+	// forEver, if not nil, is called with what the policy does for ever.
+	forEver func(s, choice int32, returns []float64)
 }
 
 func (v *epochVisits) at(epoch int) []float64 {
@@ -76,12 +104,19 @@ func (v *epochVisits) visit(ctx context.Context) error {
 		if floats.Norm(v.right, 1) == 0 {
 			continue
 		}
-		if len(v.class.quotient.Merged) > 0 { // where it stays, nothing is returned
-			v.chain.OpenClosedSets()
+		var recurrent []int32
+		if v.class.ends.Len() > 0 {
+			recurrent = v.chain.OpenClosedSets()
 		}
 		v.solution = append(v.solution[:0], v.right...)
 		if err := v.chain.Solve(ctx, v.solution, v.right, true, 0); err != nil {
 			return err
+		}
+		for _, n := range recurrent {
+			if v.solution[n] > 0 {
+				v.goOn(q.Origin[lo+n])
+			}
+			v.solution[n] = 0
 		}
 		for n := lo; n < hi; n++ {
 			v.handOn(q.Origin[n], v.solution[n-lo], lo, hi)
@@ -96,6 +131,27 @@ func (v *epochVisits) shares(s int32) []float64 {
 	x := v.share[:k.First[s+1]-k.First[s]]
 	v.policy.Distribution(x, 0, v.e.Pair(v.epoch, int(s)))
 	return x
+}
+
+// goOn makes what the policy returns in a state for ever infinite, or NaN where it goes up and down.
+func (v *epochVisits) goOn(s int32) {
+	once := make([]float64, v.e.Dim)
+	for a, x := range v.shares(s) {
+		c := v.class.kernel.First[s] + int32(a)
+		if x == 0 {
+			continue
+		}
+		returns := v.class.kernel.ReturnsOf(int(c), v.e.Dim)
+		floats.AddScaled(once, x, returns)
+		if v.forEver != nil {
+			v.forEver(s, c, returns)
+		}
+	}
+	for i, x := range once {
+		if x != 0 {
+			v.returns[i] += math.Inf(int(math.Copysign(1, x)))
+		}
+	}
 }
 
 // handOn counts what visits of a state return, and adds what leaves its component [lo, hi) to arrivals.

@@ -230,7 +230,7 @@ func (p *infiniteHorizon) collapsedSolver(ctx context.Context, dir []float64) (_
 			return z, nil
 		}
 	}
-	return markov.NewLeastTotal(p.collapse(ends, places), p.gamma, p.workers, p.chain), nil
+	return markov.NewLeastTotal(collapse(&p.graph, p.parts, ends, places), p.gamma, p.workers, p.chain), nil
 }
 
 // nonnegative reports whether a direction has no negative reward in a total with a component that is swept, or
@@ -322,7 +322,12 @@ func (p *infiniteHorizon) zeroStates(ctx context.Context, nothing []bool) (rest 
 
 // returnsNothing reports whether a choice returns nothing that a direction has.
 func (p *infiniteHorizon) returnsNothing(dir []float64, c int32) bool {
-	for i, r := range p.k.ReturnsOf(int(c), len(dir)) {
+	return nothingIn(dir, p.k.ReturnsOf(int(c), len(dir)))
+}
+
+// nothingIn reports whether a direction has none of the returns that are not 0.
+func nothingIn(dir, returns []float64) bool {
+	for i, r := range returns {
 		if r != 0 && dir[i] != 0 {
 			return false
 		}
@@ -330,9 +335,9 @@ func (p *infiniteHorizon) returnsNothing(dir []float64, c int32) bool {
 	return true
 }
 
-// collapse returns the quotient by end components without returns. A policy may stay in
-// a component that has a place where it does no harm.
-func (p *infiniteHorizon) collapse(ends, places *markov.EndComponents) *markov.Quotient {
+// collapse returns the quotient of a graph by end components without returns. A policy may stay in
+// a component that has a place where it does no harm. parts are the strongly connected components.
+func collapse(g *markov.Graph, parts *markov.Partition, ends, places *markov.EndComponents) *markov.Quotient {
 	place := make([]int32, ends.Len())
 	for i := range place {
 		place[i] = -1
@@ -342,7 +347,7 @@ func (p *infiniteHorizon) collapse(ends, places *markov.EndComponents) *markov.Q
 			place[i] = places.Of[s]
 		}
 	}
-	q := p.graph.Quotient(p.parts, ends, func(i int32) bool { return place[i] >= 0 })
+	q := g.Quotient(parts, ends, func(i int32) bool { return place[i] >= 0 })
 	q.Ends, places = ends.Listed(), places.Listed()
 	q.StayChoices, q.StayStates = places.Inside, func(j int) []int32 {
 		if i := place[q.Merged[j].End]; i >= 0 {

@@ -25,6 +25,7 @@ type Planner struct {
 	turn     chan struct{}
 	known    modelAnalysis    // of a model of totals or discounted sums, for all its pricers
 	analysed *infiniteHorizon // of such a model, nil before the first task
+	epochs   *epochModels     // of a model of epochs, nil before it is asked anything
 	pricer   pricer           // nil before the first task
 	stale    bool             // the pricer may have been left between two states
 	columns  []column
@@ -236,6 +237,9 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 // infiniteReturn returns an error that names a return that is infinite where that is unwanted, and a state and an
 // action that give it for ever; nil without one.
 func (p *Planner) infiniteReturn(ctx context.Context, c relevance, r *Result) *NoTotalError {
+	if of, ok := p.pricer.(*epochTotals); ok {
+		return of.infiniteReturn(ctx, c, r.mixture())
+	}
 	m, state := p.m, func(s int32) int32 { return s }
 	if r.Product != nil {
 		m, state = r.Product.Model, func(s int32) int32 { return int32(r.Product.State(int(s))) }
@@ -373,7 +377,11 @@ func newPricer(ctx context.Context, m *cmdp.Model, workers int, c relevance, tel
 		return newAverageReward(ctx, m, workers, c, tell)
 	}
 	if m.Epochs() != nil {
-		return newEpochTotals(ctx, m)
+		all, err := newEpochModels(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		return all.withRelevance(ctx, c)
 	}
 	if m.Horizon() == 0 {
 		p, err := analyseReachable(ctx, m, workers, tell)
@@ -393,7 +401,14 @@ func (p *Planner) newPricer(ctx context.Context, c relevance, tell markov.Progre
 	if p.m == nil {
 		return p.sum(ctx, tell)
 	}
-	if p.m.Horizon() > 0 || p.m.Means() || p.m.Epochs() != nil {
+	if p.m.Epochs() != nil {
+		all, err := p.epochModels(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return all.withRelevance(ctx, c)
+	}
+	if p.m.Horizon() > 0 || p.m.Means() {
 		return newPricer(ctx, p.m, p.workers, c, tell)
 	}
 	if err := p.analyse(ctx, tell); err != nil {

@@ -89,12 +89,7 @@ func (p *infiniteHorizon) choices(ok func(c int32) bool) []bool {
 // neutral reports whether a choice returns nothing that matters, apart from totals that
 // are wanted.
 func (p *infiniteHorizon) neutral(c int32) bool {
-	for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
-		if (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
-			return false
-		}
-	}
-	return true
+	return p.unwanted(p.m, p.k.ReturnsOf(int(c), p.dim())) < 0
 }
 
 // improperError names a place among the states left out where every policy may stay.
@@ -116,10 +111,8 @@ func (p *infiniteHorizon) improperError(ctx context.Context) error {
 			if found.Return < 0 {
 				found.State, found.Action = int(s), int(c-p.k.First[s])
 			}
-			for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
-				if found.Return < 0 && (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
-					found.Return = i
-				}
+			if found.Return < 0 {
+				found.Return = p.unwanted(p.m, p.k.ReturnsOf(int(c), p.dim()))
 			}
 		}
 	}

@@ -19,7 +19,8 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 		return lower, upper, err
 	}
 	if p.m.Epochs() != nil {
-		err = p.withPricer(ctx, allRelevant(p.dim()), opts, func(q pricer) error { return q.extent(ctx, lower, upper) })
+		err = p.epochRanges(ctx, lower, upper)
+		infiniteSides(lower, upper)
 		return lower, upper, err
 	}
 	if p.m.Horizon() == 0 && !p.m.Average() {
@@ -38,6 +39,21 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 		}
 	}
 	return lower, upper, nil
+}
+
+// epochRanges sets lower and upper to the extremes of totals of a model of epochs.
+func (p *Planner) epochRanges(ctx context.Context, lower, upper []float64) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	all, err := p.epochModels(ctx)
+	if err != nil {
+		return err
+	}
+	return all.ranges(ctx, lower, upper)
 }
 
 // totalRanges sets lower and upper to the extremes of totals or discounted sums.

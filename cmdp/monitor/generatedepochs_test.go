@@ -186,7 +186,19 @@ func compareEpochs(t *testing.T, rng *rand.Rand, i int, spec monitor.Spec) (gene
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends, err := exact.SolvesEpochs(t.Context(), p.Model)
+	var directions [][]float64 // all matters on both sides
+	for i := range upper {
+		for _, sign := range []float64{1, -1} {
+			dir := make([]float64, len(upper))
+			dir[i] = sign
+			directions = append(directions, dir)
+		}
+	}
+	planner, err := exact.NewPlanner(p.Model, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends, err := planner.SolvesEpochs(t.Context(), cmdp.Task{}, directions...)
 	if err != nil || ends == slices.Contains(upper, math.Inf(1)) {
 		t.Errorf("model %d: nothing comes again and again: %v, %v; returns are up to %g", i, ends, err, upper)
 	}
@@ -329,7 +341,11 @@ func TestLargeBase(t *testing.T) {
 		if !want {
 			continue
 		}
-		if solved, err := exact.SolvesEpochs(t.Context(), p.Model); !solved || err != nil {
+		planner, err := exact.NewPlanner(p.Model, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if solved, err := planner.SolvesEpochs(t.Context(), cmdp.Task{}); !solved || err != nil {
 			t.Errorf("a chain is solved: %v, %v", solved, err)
 		}
 	}

@@ -87,8 +87,22 @@ type tradeOff struct {
 }
 
 // towards returns the trade-off with totals of the returns rounded to the side that is safe for them. What a policy
-// reaches is then at least as good as is said of it.
+// reaches is then at least as good as is said of it. Rows are stored where epochs are not solved.
 func (q *Query) towards(ctx context.Context, over []Objective) (tradeOff, error) {
+	t, err := q.rounded(ctx, over)
+	if err != nil {
+		return t, err
+	}
+	_, directions, err := t.directions()
+	if err != nil {
+		return t, err
+	}
+	t.Query, err = t.solvable(ctx, directions...)
+	return t, err
+}
+
+// rounded is towards without a look at rows.
+func (q *Query) rounded(ctx context.Context, over []Objective) (tradeOff, error) {
 	if !q.Rounded() {
 		return tradeOff{q, over}, nil
 	}

@@ -109,6 +109,7 @@ type family struct {
 
 	mu     sync.Mutex
 	free   *family // of the questions with totals rounded to the other side, see certification
+	rows   *family // of the same questions with all rows stored, once one needs them
 	kept   []*compiled
 	stored int // transitions of all of them
 }
@@ -118,6 +119,9 @@ const mostStored = 20_000_000
 
 // compile returns the query for a problem, with a model that is kept where one tells all that the limits need.
 func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []float64) (*Query, error) {
+	if rows := f.storedRows(false); rows != nil {
+		return rows.compile(ctx, p, thresholds)
+	}
 	opts := f.opts
 	opts.Thresholds = thresholds
 	c, u, err := f.modelFor(ctx, p, opts)
@@ -134,7 +138,39 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return nil, p.Located(err)
 	}
+	if err == nil {
+		return q.solvable(ctx)
+	}
 	return q, p.Located(err)
+}
+
+// solvable returns the query with a model in which its task, or the trade-off between some directions, is solved:
+// itself, or one with stored rows where epochs are not solved.
+func (q *Query) solvable(ctx context.Context, over ...[]float64) (*Query, error) {
+	if q.Model == nil || q.Model.Epochs() == nil {
+		return q, nil
+	}
+	planner, err := q.Planner()
+	if err != nil {
+		return nil, err
+	}
+	solves, err := planner.SolvesEpochs(ctx, q.Task, over...)
+	if err != nil || solves {
+		return q, err
+	}
+	return q.family.storedRows(true).compile(ctx, q.Problem, q.options.Thresholds)
+}
+
+// storedRows returns the family with all rows stored. It is made if that is wanted; nil says that there is none.
+func (f *family) storedRows(wanted bool) *family {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if wanted && f.rows == nil {
+		opts := f.opts
+		opts.Generate = 0
+		f.rows = &family{declared: f.declared, opts: opts}
+	}
+	return f.rows
 }
 
 // modelFor returns a model that tells all that the limits of a problem need, and its unfolding.

@@ -91,7 +91,7 @@ func (u *unfolding) build(ctx context.Context, c *compiled) error {
 		u.spec.Means = means
 	}
 	c.inexact = u.inexact
-	product, err := u.product(ctx)
+	product, err := u.product(ctx, c)
 	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
 		return large
 	}
@@ -102,14 +102,19 @@ func (u *unfolding) build(ctx context.Context, c *compiled) error {
 	return nil
 }
 
-// product returns the product, stored where its epochs are not solved.
-func (u *unfolding) product(ctx context.Context) (*monitor.ProductModel, error) {
+// product returns the product, stored where its epochs have giant components.
+func (u *unfolding) product(ctx context.Context, c *compiled) (*monitor.ProductModel, error) {
 	p, err := monitor.New(u.spec)
 	if err != nil || p.Model.Epochs() == nil {
 		return p, err
 	}
-	ends, err := exact.SolvesEpochs(ctx, p.Model)
-	if err != nil || ends {
+	planner, err := exact.NewPlanner(p.Model, u.opts.Workers)
+	if err != nil {
+		return nil, err
+	}
+	solves, err := planner.SolvesEpochs(ctx, cmdp.Task{})
+	if err != nil || solves { // the planner knows the small models now
+		c.planner = func() (*exact.Planner, error) { return planner, nil }
 		return p, err
 	}
 	u.spec.Generate = 0

@@ -1,0 +1,218 @@
+package exact
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// drawEndlessEpochs draws a model of three epochs in which policies may go on for ever at returns, and the same one with
+// stored rows. The first return is never negative there, the second of any sign in some models, and the third is that
+// of a few states. Of some the last epoch must not come.
+func drawEndlessEpochs(t *testing.T, rng *rand.Rand) (m, stored *cmdp.Model) {
+	t.Helper()
+	const dim = 3
+	states := 2 + rng.IntN(5)
+	start := []cmdp.StartState{{State: 0, Probability: 0.75}, {State: states - 1, Probability: 0.25}}
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: dim, Start: start}, states+1)
+	signs, closed, rare := rng.IntN(3), rng.IntN(4), 0.25
+	if rng.IntN(4) == 0 {
+		rare = 1e-4
+	}
+	for s := range states {
+		for a := range 1 + rng.IntN(3) {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: make([]float64, dim)}
+			goesOn := rng.IntN(2) == 0 || s == closed
+			if rng.IntN(3) > 0 {
+				row.Returns[0] = float64(rng.IntN(3)) / 4
+				row.Returns[1] = float64(rng.IntN(4)-signs) / 2
+			}
+			if s == closed || !goesOn {
+				row.Returns[2] = float64(rng.IntN(3)-1) / 4
+			}
+			for _, x := range []float64{0.75 - rare, 0.25, rare} {
+				next := rng.IntN(states)
+				if !goesOn && x == rare && rng.IntN(3) > 0 {
+					next = states
+				}
+				if j := slices.IndexFunc(row.Next, func(e cmdp.Transition) bool { return e.Next == next }); j >= 0 {
+					row.Next[j].Probability += x
+					continue
+				}
+				row.Next = append(row.Next, cmdp.Transition{Next: next, Probability: x})
+			}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	base, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := base.Kernel(0)
+	e := &cmdp.Epochs{Base: base, Start: []int32{0, 0}, Letters: 2, Next: []int32{0, 1, 1, 2, 2, 2}, Dim: dim,
+		Class: []int32{0, 0, 1}, Classes: []cmdp.Kernel{*k, *k}}
+	for range k.Next {
+		e.Letter = append(e.Letter, int32(rng.IntN(5)/4))
+	}
+	if rng.IntN(3) == 0 {
+		if _, err := e.Enforce([]bool{false, false, true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err = e.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, storedRows(t, m)
+}
+
+// TestEndlessEpochs: tasks about totals that may go on for ever in an epoch have the answers that they have with stored
+// rows, and so have ranges of returns and policies. Where a policy could gain for ever, epochs are not asked.
+func TestEndlessEpochs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 14))
+	counts := make(map[string]int)
+	for i := range 600 {
+		m, stored := drawEndlessEpochs(t, rng)
+		p, q := PlannerOf(t, m), PlannerOf(t, stored)
+		sameRanges(t, i, p, q)
+		for range 2 {
+			task := drawTotalsTask(t, rng, q)
+			solves, err := p.SolvesEpochs(t.Context(), task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !solves {
+				counts["refused"]++
+				continue
+			}
+			got, failed := p.Solve(t.Context(), task, Options{})
+			want, wrong := q.Solve(t.Context(), task, Options{})
+			var one, other *NoTotalError
+			if errors.As(failed, &one) != errors.As(wrong, &other) || one != nil && one.Kept != other.Kept {
+				t.Fatalf("model %d: %v, want %v", i, failed, wrong)
+			}
+			if failed != nil || wrong != nil {
+				if one == nil {
+					t.Fatalf("model %d: %v, want %v", i, failed, wrong)
+				}
+				counts["no total"]++
+				continue
+			}
+			counts[got.Status.String()]++
+			if p.epochs.endless {
+				counts["endless"]++
+			}
+			compareEndless(t, i, stored, m, got, want)
+		}
+	}
+	for what, least := range map[string]int{"refused": 200, "no total": 30, "optimal": 600, "infeasible": 100,
+		"endless": 200} {
+		if counts[what] < least {
+			t.Errorf("%d are %s: want %d and more of %v", counts[what], what, least, counts)
+		}
+	}
+}
+
+func sameRanges(t *testing.T, i int, p, q *Planner) {
+	t.Helper()
+	lower, upper, err := p.Ranges(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, most, err := q.Ranges(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range lower {
+		if !near(lower[j], least[j]) || !near(upper[j], most[j]) {
+			t.Errorf("model %d: return %d goes from %g to %g: want %g to %g", i, j, lower[j], upper[j], least[j],
+				most[j])
+		}
+	}
+}
+
+// drawTotalsTask draws a goal, or none, and limits.
+func drawTotalsTask(t *testing.T, rng *rand.Rand, q *Planner) cmdp.Task {
+	t.Helper()
+	d := q.m.Dim()
+	lower, upper, err := q.Ranges(t.Context(), Options{})
+	for j := range lower {
+		lower[j], upper[j] = math.Max(lower[j], -Boundless), math.Min(upper[j], Boundless)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := cmdp.Task{Box: box}
+	if rng.IntN(4) > 0 {
+		slope := make([]float64, d)
+		slope[rng.IntN(d)] = 1
+		if rng.IntN(2) == 0 {
+			slope[rng.IntN(d)] = float64(rng.IntN(3) - 1)
+		}
+		task.Cost, err = cost.NewLinear(slope, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	least, most := slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
+	for range rng.IntN(3) {
+		if j, x := rng.IntN(d), 2*rng.Float64(); rng.IntN(3) > 0 {
+			most[j] = math.Max(x, least[j])
+		} else {
+			least[j] = math.Min(x/2, most[j])
+		}
+	}
+	asked, err := geometry.NewBox(least, most)
+	if err == nil {
+		err = task.Within(asked, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+// compareEndless compares answers, and what policies return with what is said of them. Returns are at least as near to a
+// target that is out of reach.
+func compareEndless(t *testing.T, i int, stored, m *cmdp.Model, got, want *Result) {
+	t.Helper()
+	if got.Status != want.Status || got.Violation > want.Violation+1e-6 || got.Status == Infeasible &&
+		!(got.Certificate.proves() && got.Violation >= got.Certificate.Value-got.Certificate.Support-1e-6) {
+		t.Errorf("model %d: %v, %g from the target: want %v, %g", i, got.Status, got.Violation, want.Status,
+			want.Violation)
+	}
+	if got.Status == Optimal && math.Abs(got.Objective-want.Objective) > got.Gap+want.Gap+1e-9 {
+		t.Errorf("model %d: %g: want %g", i, got.Objective, want.Objective)
+	}
+	policies := got.mixture()
+	if m.Epochs().Restricted() || len(policies) == 0 { // choices have other numbers, or no policy is made
+		return
+	}
+	sum := make([]float64, m.Dim())
+	for _, c := range policies {
+		e, err := Evaluate(t.Context(), stored, c.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, x := range e.Returns {
+			sum[j] += c.Weight * x
+		}
+	}
+	for j, x := range sum {
+		if !near(got.Returns[j], x) {
+			t.Errorf("model %d: a policy returns %v: %v by rows", i, got.Returns, sum)
+		}
+	}
+}
