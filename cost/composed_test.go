@@ -9,7 +9,6 @@ import (
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // A composed cost comes with what it is composed of: its value, and a Lipschitz constant by the rules for sums,
@@ -187,19 +186,19 @@ func drawComposed(t *testing.T, rng *rand.Rand, domain *geometry.Box, depth int)
 	}
 	weight := func() float64 { return []float64{0, 1, 0.5, 3 * rng.Float64()}[rng.IntN(4)] }
 	if rng.IntN(3) == 0 {
-		matrix, offset := mat.NewDense(2, len(r.lower), nil), []float64{rng.NormFloat64(), rng.NormFloat64()}
+		offset := []float64{rng.NormFloat64(), rng.NormFloat64()}
 		rows, lower, upper := make([][]float64, 2), []float64{0, 0}, []float64{0, 0}
 		for j := range rows {
 			rows[j] = r.vector()
-			matrix.SetRow(j, rows[j])
 			lower[j], upper[j] = geometry.LinearRange(rows[j], r.lower, r.upper)
 		}
 		image, _ := geometry.NewBox(floats.AddTo(lower, lower, offset), floats.AddTo(upper, upper, offset))
+		refuseOutside(t, rng, image, rows, offset, domain)
 		in := drawComposed(t, rng, image, depth-1)
 		c, err := NewPrecomposed(in.cost, rows, offset, domain)
 		return done(c, err, func(x []float64) float64 {
 			return in.value([]float64{floats.Dot(rows[0], x) + offset[0], floats.Dot(rows[1], x) + offset[1]})
-		}, in.lipschitz*mat.Norm(matrix, 2))
+		}, in.lipschitz*largestSingular(rows))
 	}
 	var parts []composed
 	var costs []Cost
@@ -238,6 +237,39 @@ func drawComposed(t *testing.T, rng *rand.Rand, domain *geometry.Box, depth int)
 		}
 		return value
 	}, sum)
+}
+
+// refuseOutside moves a side of the image inwards: a cost that is built over what is left has to be refused.
+func refuseOutside(t *testing.T, rng *rand.Rand, image *geometry.Box, rows [][]float64, offset []float64,
+	domain *geometry.Box) {
+	t.Helper()
+	lower, upper := image.Lower(), image.Upper()
+	j := rng.IntN(len(lower))
+	width := upper[j] - lower[j]
+	if width < 1e-6 {
+		return
+	}
+	if rng.IntN(2) == 0 {
+		lower[j] += width * 1e-3
+	} else {
+		upper[j] -= width * 1e-3
+	}
+	inner, _ := geometry.NewBox(lower, upper)
+	c, err := NewSquared(offset, []float64{1, 1}, inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewPrecomposed(c, rows, offset, domain); err == nil {
+		t.Fatalf("a cost over %v to %v was accepted for %v·x + %v on %v to %v", lower, upper, rows, offset, domain.Lower(),
+			domain.Upper())
+	}
+}
+
+// largestSingular returns the largest singular value of a matrix of two rows, from the roots of what
+// characterises its Gram matrix.
+func largestSingular(rows [][]float64) float64 {
+	a, b, c := floats.Dot(rows[0], rows[0]), floats.Dot(rows[0], rows[1]), floats.Dot(rows[1], rows[1])
+	return math.Sqrt((a+c)/2 + math.Hypot((a-c)/2, b))
 }
 
 // drawDomain draws one to three sides, of which some have no length.

@@ -132,3 +132,17 @@ func TestDistanceBesideABox(t *testing.T) {
 		}
 	}
 }
+
+// TestDistanceOfSmallSets: sets and points in other units have the same unit vectors between them.
+func TestDistanceOfSmallSets(t *testing.T) {
+	for _, size := range []float64{1e6, 1, 1e-6, 1e-12, 1e-18} {
+		c, err := cost.NewDistance(newBall(t, []float64{0, 0}, size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := make([]float64, 2)
+		if c.Subgradient(g, []float64{3 * size, 4 * size}); math.Abs(g[0]-0.6) > 1e-9 || math.Abs(g[1]-0.8) > 1e-9 {
+			t.Errorf("a ball of radius %g: subgradient %v, want (0.6, 0.8)", size, g)
+		}
+	}
+}

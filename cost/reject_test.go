@@ -111,7 +111,14 @@ func TestCombinationsReject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	far := newBox(t, []float64{1e100}, []float64{1e100})
+	squares, err := cost.NewSquared([]float64{0}, []float64{1e100}, far)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range []refusal{
+		of("value +Inf at the corner")(cost.NewScaled(1e10, squares, far)),
+		of("value +Inf at the corner")(cost.NewSum([]float64{1e10}, []cost.Cost{squares}, far)),
 		of("no affine functions")(cost.NewMaxAffine(nil, nil, box)),
 		of("offsets has length 1")(cost.NewMaxAffine([][]float64{v, v}, []float64{1}, box)),
 		of("piece 1")(cost.NewMaxAffine([][]float64{v, {1}}, []float64{1, 1}, box)),

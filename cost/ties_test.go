@@ -40,6 +40,9 @@ func TestTiesByHand(t *testing.T) {
 	straight := must(cost.NewHuber(vec{5, 5}, vec{4, 0.5}, 1, box)) // as steep as 4 and 0.5
 	flat := must(cost.NewSquared(vec{5, 5}, vec{0, 1}, box))
 	short := must(cost.NewHinge(vec{-2, 0}, -6, box)) // 6 − 2y₁ below 3
+	bends := []cost.Cost{must(cost.NewHinge(vec{1, 0}, 2, box)), must(cost.NewHinge(vec{1, 0}, 3, box)),
+		must(cost.NewHinge(vec{1, 0}, 4, box))}
+	tenths := must(cost.NewSum(vec{0.1, 0.2, 0.3}, bends, box)) // slopes that round
 	for _, c := range []struct {
 		name             string
 		cost             cost.Cost
@@ -57,6 +60,7 @@ func TestTiesByHand(t *testing.T) {
 		{"logsumexp, thirds", softer, vec{1. / 3, 1. / 3, 1. / 3}, vec{1, 4, 7}, vec{4, 4, 4}}, // sums that round
 		{"logsumexp, tenths", softer, vec{0.4, 0.3, 0.3}, vec{5 + 2*math.Log(4), 5 + 2*math.Log(3), 5 + 2*math.Log(3)},
 			vec{5 + 2*math.Log(4), 5 + 2*math.Log(3), 5 + 2*math.Log(3)}},
+		{"sum, on the last piece", tenths, vec{0.6, 0}, vec{7, 5}, vec{7, 5}},
 		// On a straight piece all points have its slope, up to the kink.
 		{"norm 1, outer pieces", sum, vec{1, -1}, vec{7, 1}, vec{7, 1}},
 		{"norm 1, before the kinks", sum, vec{1, -1}, vec{1, 7}, vec{3, 3}},
