@@ -428,6 +428,7 @@ func TestEveryKind(t *testing.T) {
 						t.Errorf("%s: %v: want infeasible", name, r.Status)
 					}
 					k.checkConflict(name, rows, rng.IntN(2) == 0)
+					k.checkDistance(name, task, rows)
 					continue
 				}
 				if r.Status != Optimal || !k.near(r.Objective, want) || r.Bound > want+1e-9*k.unit ||
@@ -436,6 +437,8 @@ func TestEveryKind(t *testing.T) {
 					continue
 				}
 				k.checkReturns(name, r.Returns, rows, r.Policy, r.Mixture, r.Parts)
+				k.checkVisits(name, r)
+				k.checkSlack(name, task, rows)
 				k.checkPrices(name, form, rows, r)
 				k.checkCurved(name, rng, rows)
 				k.checkFront(name, rng, rows)
@@ -522,6 +525,113 @@ func (k *kind) checkConflict(name string, rows []cmdp.Constraint, told bool) {
 		if !k.near(c.Relax[j], want) {
 			k.t.Errorf("%s: limit %d would have to give %g: want %g", name, i, c.Relax[j], want)
 		}
+	}
+}
+
+// checkVisits compares the returns of each policy of an answer with its visits times what is returned there; of totals
+// beside means nothing is told.
+func (k *kind) checkVisits(name string, r *Result) {
+	k.t.Helper()
+	if k.m == nil || k.m.Horizon() > 0 {
+		return
+	}
+	table := k.m.Rows(0)
+	for _, c := range r.mixture() {
+		visits, err := Visits(k.t.Context(), k.m, c.Policy, nil)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		want, got := k.evaluated(c.Policy), make([]float64, k.dim)
+		for s, x := range visits {
+			first, end := table.Choices(s)
+			if first == end {
+				continue
+			}
+			shares := make([]float64, end-first)
+			c.Policy.Distribution(shares, 0, s)
+			for a, y := range shares {
+				floats.AddScaled(got, x*y, table.Returns(first+a))
+			}
+		}
+		for i := range got {
+			if (k.m.Mean(i) || !k.m.Means()) && !k.near(got[i], want[i]) {
+				k.t.Errorf("%s: visits %v return %v: want %v", name, visits, got, want)
+			}
+		}
+	}
+}
+
+// checkSlack compares how deep in the target returns can lie with limits that are moved inwards until no policy keeps
+// them.
+func (k *kind) checkSlack(name string, task cmdp.Task, rows []cmdp.Constraint) {
+	k.t.Helper()
+	var cuts []cmdp.Constraint // which possible returns break
+	for _, r := range rows {
+		if r.Excess(k.box.Lower(), k.box.Upper()) > 1e-6*k.unit {
+			cuts = append(cuts, r)
+		}
+	}
+	if cuts == nil {
+		return
+	}
+	got, err := k.planner.Slack(k.t.Context(), task, Options{})
+	if err != nil {
+		k.t.Errorf("%s: slack: %v", name, err)
+		return
+	}
+	kept := func(depth float64) bool {
+		inner := slices.Clone(cuts)
+		for i := range inner {
+			inner[i].Offset -= depth * floats.Norm(inner[i].Normal, 2)
+		}
+		return !math.IsInf(k.least(make([]float64, k.dim), inner), 1)
+	}
+	margin := 1e-6 * (k.unit + got.Radius)
+	if got.Radius > margin && !kept(got.Radius-margin) || kept(got.Bound+margin) || got.Bound > got.Radius+margin {
+		k.t.Errorf("%s: a ball of radius %g, at most %g, in the target of %v", name, got.Radius, got.Bound, cuts)
+	}
+	for _, r := range cuts {
+		if r.Offset-floats.Dot(r.Normal, got.Returns) < got.Radius*floats.Norm(r.Normal, 2)-margin {
+			k.t.Errorf("%s: the ball of radius %g around %v breaks %v", name, got.Radius, got.Returns, r)
+		}
+	}
+}
+
+// checkDistance confirms both bounds of the distance from a target: one by a direction, beyond which no policy and all
+// of the target lie, and one by returns that a policy has.
+func (k *kind) checkDistance(name string, task cmdp.Task, rows []cmdp.Constraint) {
+	k.t.Helper()
+	d, err := k.planner.Distance(k.t.Context(), task, Options{})
+	if err != nil || !(d.Lower > 0) {
+		k.t.Errorf("%s: distance %+v, %v", name, d, err)
+		return
+	}
+	p := &lp.Problem{Minimize: scaled(-1, d.Direction)} // over the target
+	p.Lower, p.Upper = k.box.Lower(), k.box.Upper()
+	for i := range k.dim {
+		if d.Whole { // which has points beyond, as far as they are the nearest to some returns
+			p.Lower[i] -= d.Upper
+			p.Upper[i] += d.Upper
+		}
+	}
+	for _, r := range rows {
+		p.Rows = append(p.Rows, lp.AtMost(r.Normal, r.Offset))
+	}
+	far, err := lp.Solve(p)
+	if err != nil || far.Status != lp.Optimal {
+		k.t.Fatalf("%s: %v %v", name, far, err)
+	}
+	near, margin := make([]float64, k.dim), 1e-5*(k.unit+d.Upper)
+	task.Whole.Project(near, d.Returns)
+	if reached := k.least(d.Direction, nil); d.Lower > reached+far.Objective+margin || d.Upper > d.Lower+margin ||
+		math.Abs(floats.Norm(d.Direction, 2)-1) > 1e-9 || !k.near(d.Support, -far.Objective) {
+		k.t.Errorf("%s: distance %+v: policies reach %g, the target %g", name, d, reached, -far.Objective)
+	}
+	if away := floats.Distance(near, d.Returns, 2); away > d.Upper+margin || d.Whole && away < d.Upper-margin {
+		k.t.Errorf("%s: distance up to %g: returns are %g away", name, d.Upper, away)
+	}
+	if k.m != nil && d.Policy != nil {
+		k.checkReturns(name+", nearest", d.Returns, nil, d.Policy, nil, nil)
 	}
 }
 
