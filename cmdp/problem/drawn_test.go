@@ -332,6 +332,7 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	f.checkBarred(t, withBarring(t, p), file, taken, missing)
 	for _, of := range []*Process{p.Process(), withParity(t, p)} { // whatever is remembered
 		got, err := ReadPolicy(file, of)
 		if (err != nil) != refused {
@@ -355,6 +356,64 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 							strings.Join(lines, "\n"))
 					}
 				}
+			}
+		}
+	}
+}
+
+// checkBarred reads a policy for a process that does not offer all actions everywhere. It has to be refused where it
+// comes to a state without rows, or takes there what is not offered.
+func (f *drawnFile) checkBarred(t *testing.T, of *Process, file string, taken []map[int]map[string]float64,
+	missing map[[2]int]bool) {
+	t.Helper()
+	now, refused := make(map[int]bool), false
+	for _, st := range of.Model.StartStates() {
+		if st.Probability > 0 {
+			now[st.State] = true
+		}
+	}
+	type reached struct{ h, s int }
+	var all []reached
+	for n := range 20 {
+		h := min(n, len(f.rows)-1)
+		rows, next := of.Model.Rows(h), make(map[int]bool)
+		for s := range now {
+			all = append(all, reached{h, s})
+			refused = refused || missing[[2]int{h, of.Declared(s)}]
+			first, end := rows.Choices(s)
+			if first == end {
+				next[s] = true
+			}
+			left := floats.Sum(slices.Collect(maps.Values(taken[h][of.Declared(s)])))
+			for c := first; c < end; c++ {
+				x := taken[h][of.Declared(s)][of.ActionName(h, s, c-first)]
+				left -= x
+				to, prob := rows.Row(c)
+				for i, n := range to {
+					next[int(n)] = next[int(n)] || x > 0 && prob[i] > 0
+				}
+			}
+			refused = refused || left > 1e-9
+		}
+		maps.DeleteFunc(next, func(_ int, in bool) bool { return !in })
+		if now = next; f.horizon > 0 && n == f.horizon-1 {
+			break
+		}
+	}
+	got, err := ReadPolicy(file, of)
+	if (err != nil) != refused {
+		t.Fatalf("error %v: refused %v\n%s", err, refused, f.text)
+	}
+	for _, at := range all {
+		first, end := of.span(at.h, at.s)
+		if err != nil || first == end {
+			continue
+		}
+		probs := make([]float64, end-first)
+		got.Distribution(probs, at.h, at.s)
+		for a, x := range probs {
+			if want := taken[at.h][of.Declared(at.s)][of.ActionName(at.h, at.s, a)]; x != want {
+				t.Fatalf("step %d, %s, action %d: %g, want %g\n%s", at.h+1, of.StateName(at.s), a, x, want, f.text)
 			}
 		}
 	}

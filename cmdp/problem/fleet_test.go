@@ -2,6 +2,7 @@ package problem
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -139,6 +140,56 @@ func TestDrawnFleets(t *testing.T) {
 				t.Errorf("%s begins in %v\n%s", m.Name, m.Starts, text)
 			}
 			checkGoes(t, &m, goes[i], text)
+		}
+	}
+}
+
+// TestModelsOfTypes: all that a model has and that of an agent must not have is told, of a model in a file and in that
+// of the fleet.
+func TestModelsOfTypes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 12))
+	faults := []struct{ key, said string }{
+		{"goal: {maximize: r}", "the model has a goal"},
+		{"constraints: [{return: r, at_most: 1}]", "the model has constraints"},
+		{"target: {point: [1]}", "the model has a target"},
+	}
+	for range 150 {
+		model, want := "format: cmdp/1, states: 1, start: 0, returns: [r]", make(map[string]bool)
+		for _, x := range faults {
+			if rng.IntN(3) == 0 {
+				model += ", " + x.key
+				want[x.said] = true
+			}
+		}
+		row := "{state: 0, action: go, next: {0: 1}}"
+		switch rng.IntN(4) {
+		case 0:
+			model += ", discount: 1"
+			want["returns are totals without a horizon"] = true
+		case 1:
+			model += ", horizon: 2"
+			against := "{state: 0, action: go, opponent: %s, next: {0: 1}}"
+			row = fmt.Sprintf(against+", "+against, "a", "b")
+			want["a game"] = true
+		case 2:
+			model += ", criterion: average"
+		default:
+			model += ", horizon: 2"
+		}
+		model = "{" + model + ", transitions: [" + row + "]}"
+		files, name := fstest.MapFS{"a.yaml": {Data: []byte(model)}}, []string{"a.yaml", model}[rng.IntN(2)]
+		text := "format: cmdp/1\nreturns: [r]\nfleet:\n  - {name: a, count: 2, model: " + name + "}\n"
+		_, err := Parse("fleet.yaml", []byte(text), files)
+		var es Errors
+		if errors.As(err, &es) != (len(want) > 0) || err != nil && len(es) != len(want) {
+			t.Fatalf("%v: want %v\n%s", err, want, text)
+		}
+		for _, e := range es {
+			said, _, _ := strings.Cut(e.Message, ":")
+			if !want[said] || e.Key != "fleet[0].model" || e.Line != 4 || e.File != "fleet.yaml" {
+				t.Fatalf("%v: want %v\n%s", e, want, text)
+			}
+			delete(want, said)
 		}
 	}
 }

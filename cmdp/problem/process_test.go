@@ -86,10 +86,32 @@ func (parity) Action(_, _, a int) int { return a }
 func (parity) Restricted() bool       { return false }
 func (parity) Parts() []MemoryPart    { return []MemoryPart{{"parity", []string{"even", "odd"}}} }
 
+// barring is a parity that takes away the last of several actions where it is odd.
+type barring struct{ parity }
+
+func (barring) Restricted() bool { return true }
+
+// bars reports whether a state of the model does not offer an action of the problem, which has so many.
+func (m barring) bars(s, action, actions int) bool {
+	return s >= m.states && actions > 1 && action == actions-1
+}
+
 // withParity returns the process of a problem that remembers a parity. Its model leaves out what never happens.
 func withParity(t *testing.T, p *Problem) *Process {
 	t.Helper()
-	m, memory := p.Model, parity{p.Model.States()}
+	return rememberingParity(t, p, parity{p.Model.States()}, func(int, int, int) bool { return false })
+}
+
+// withBarring is withParity with choices taken away.
+func withBarring(t *testing.T, p *Problem) *Process {
+	t.Helper()
+	memory := barring{parity{p.Model.States()}}
+	return rememberingParity(t, p, memory, memory.bars)
+}
+
+func rememberingParity(t *testing.T, p *Problem, memory Memory, bars func(s, action, actions int) bool) *Process {
+	t.Helper()
+	m := p.Model
 	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
 	if m.Horizon() == 0 {
 		spec.Discount = m.Discount()
@@ -100,6 +122,9 @@ func withParity(t *testing.T, p *Problem) *Process {
 		for s := range 2 * m.States() {
 			first, end := rows.Choices(memory.State(s))
 			for c := first; c < end; c++ {
+				if bars(s, c-first, end-first) {
+					continue
+				}
 				row := cmdp.Row{State: s, Action: c - first}
 				if m.Kernels() > 1 {
 					row.Step = h + 1
