@@ -302,6 +302,30 @@ constraints:
 	}
 }
 
+// TestUnboundedReturn: where the goal has no bound, that of the returns is named which grows.
+func TestUnboundedReturn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for k, goal := range []string{"maximize", "minimize", "maximize"} {
+		gains := make([]string, 3)
+		for i := range gains {
+			gains[i] = "0"
+		}
+		gains[k] = map[string]string{"maximize": "2", "minimize": "-2"}[goal]
+		text := fmt.Sprintf("format: cmdp/1\ndiscount: 1\nstates: [on, off]\nstart: on\nreturns: [a, b, c]\n"+
+			"goal: {%s: %c}\nconstraints: [{return: %c, at_most: 5}]\ntransitions:\n"+
+			"  - {state: on, action: go, next: {on: 1}, returns: [%s]}\n"+
+			"  - {state: on, action: stop, next: {off: 1}, returns: [1, 1, 1]}\n", goal, "abc"[k], "abc"[(k+1)%3],
+			strings.Join(gains, ", "))
+		if err := os.WriteFile("grows.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, _ := printed(t, "json", "plan", "grows.yaml")
+		if got := answerOf(t, said); got.text("status") != "unbounded" || got.text("return") != string("abc"[k]) {
+			t.Errorf("%s: %s, and %s grows", text, got.text("status"), got.text("return"))
+		}
+	}
+}
+
 // TestPolicyOfEachVerdict: a policy is written where it keeps the limits, whatever else was shown, and where none is,
 // that is said.
 func TestPolicyOfEachVerdict(t *testing.T) {
