@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
+
+	"github.com/goccy/go-yaml"
 )
 
 // TestInterruptedComparisonResumes interrupts a comparison once, kills it a few
@@ -266,6 +269,81 @@ func TestSubmitWithoutScheduler(t *testing.T) {
 		!strings.Contains(msg.String(), "there is no command sbatch here") ||
 		!strings.Contains(msg.String(), "--dry-run") {
 		t.Errorf("status %d, %s", status, msg.String())
+	}
+}
+
+// TestSubmittedIsTheSuite runs the commands of what would be submitted, of names that a shell has to have quoted: parts
+// and merging write the tables that the suite has when it is played at once.
+func TestSubmittedIsTheSuite(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := "format: cmdp-suite/1\nepisodes: 30\nseeds: 2\nalgorithms: [moma, appropo]\nproblems: [riverswim, inventory]\n"
+	if err := os.WriteFile("my suite.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := func(args []string) string {
+		t.Helper()
+		var out, errs strings.Builder
+		if status := run(t.Context(), args, &out, &errs); status != exitDone {
+			t.Fatalf("%q: status %d, %s", args, status, errs.String())
+		}
+		return out.String()
+	}
+	want := command([]string{"compare", "--suite", "my suite.yaml", "--results", "at once", "--format", "csv", "--no-times"})
+	for _, to := range []string{"slurm", "kubernetes"} {
+		tables := "the tables of " + to
+		args := []string{"compare", "--suite", "my suite.yaml", "--submit", to, "--shards", "3", "--dry-run", "--results",
+			"results of " + to, "--tables", tables, "--format", "csv", "--no-times", "--parallel", "2"}
+		if to == "kubernetes" {
+			args = append(args, "--image", "x", "--claim", "y")
+		}
+		script := command(args)
+		var jobs [][]string
+		for line := range strings.Lines(script) {
+			if words := shellWord.FindAllString(line, -1); len(words) > 0 && words[0] == "exec" {
+				for i := range words {
+					words[i] = strings.Trim(words[i], `'"`)
+				}
+				jobs = append(jobs, words[2:])
+			}
+		}
+		for manifest := range strings.SplitSeq(script, "---\n") {
+			var job struct {
+				Spec struct {
+					Completions int
+					Template    struct {
+						Spec struct{ Containers []struct{ Command []string } }
+					}
+				}
+			}
+			if to != "kubernetes" {
+				break
+			}
+			if err := yaml.Unmarshal([]byte(manifest), &job); err != nil {
+				t.Fatal(err)
+			}
+			if n := job.Spec.Completions; n != 3*(1-len(jobs)) {
+				t.Errorf("%d jobs of number %d", n, len(jobs))
+			}
+			jobs = append(jobs, job.Spec.Template.Spec.Containers[0].Command[1:])
+		}
+		if len(jobs) != 2 {
+			t.Fatalf("%s: want two jobs in\n%s", to, script)
+		}
+		for i := range 3 {
+			part := slices.Clone(jobs[0])
+			for k, word := range part {
+				part[k] = strings.Replace(word, "$SLURM_ARRAY_TASK_ID", fmt.Sprint(i+1), 1)
+			}
+			if to == "kubernetes" {
+				t.Setenv("JOB_COMPLETION_INDEX", fmt.Sprint(i))
+			}
+			command(part)
+		}
+		command(jobs[1])
+		got, err := os.ReadFile(tables)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: tables %s, %v: want %s", to, got, err, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,6 +27,11 @@ func TestHelp(t *testing.T) {
 				strings.TrimRight(line, " \n") != strings.TrimSuffix(line, "\n") {
 				t.Errorf("%s: a line that is too long or ends in a space: %q", cmd.Name(), line)
 			}
+		}
+		listed := regexp.MustCompile(`(?m)^  (    |-., )--`)
+		hidden := len(listed.FindAllString(all, -1)) - len(listed.FindAllString(short, -1)) - 2 // --help and --help-all
+		if words := fmt.Sprintf("has %d more options", hidden); hidden > 0 && !strings.Contains(short, words) {
+			t.Errorf("%s --help hides %d options: %s", cmd.Name(), hidden, short)
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if n := len(regexp.MustCompile(`(?m)^  (    |-., )--`+f.Name+` `).FindAllString(all, -1)); n != 1 {
