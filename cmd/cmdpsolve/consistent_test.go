@@ -705,6 +705,53 @@ func TestIntervalsOfLogs(t *testing.T) {
 	}
 }
 
+// TestSweepsArePlans: each plan of a sweep over two limits, and over widths of intervals, is as good as the one for
+// these values alone, up to what either leaves open.
+func TestSweepsArePlans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(68, 11))
+	seen := make(map[string]int)
+	for trial := range 12 {
+		p := drawProblem(rng, []string{"horizon: 2", "discount: 0.75"}[trial%2])
+		p.limits = []drawnLimit{{"cost", "at_most", 1}, {"gain", []string{"at_least", "at_most"}[trial/2%2], 0.5}}
+		file := p.write(t, 1)
+		ask := func(more ...string) answer {
+			var out, errs strings.Builder // what is undecided has another exit status
+			run(t.Context(), append([]string{"plan", file, "--format", "json"}, more...), &out, &errs)
+			return answerOf(t, out.String())
+		}
+		sweeps := []string{"--sweep", "cost=0.5:1.5:1", "--sweep", "gain=-0.5:0.5:0.5"}
+		if trial%3 > 0 {
+			sweeps = append(sweeps[2*rng.IntN(2):], "--sweep", "interval=0.02:0.1:0.08")
+		}
+		sweep := ask(sweeps...)
+		for _, one := range sweep.list("plans") {
+			var alone []string
+			for k, x := range one.numbers("limits") {
+				switch name, _, _ := strings.Cut(sweep.texts("over")[k], " "); name {
+				case "interval":
+					alone = append(alone, "--interval", fmt.Sprint(x))
+				case "cost":
+					alone = append(alone, "--at-most", fmt.Sprintf("cost=%v", x))
+				default:
+					alone = append(alone, "--"+strings.Replace(p.limits[1].side, "_", "-", 1), fmt.Sprintf("gain=%v", x))
+				}
+			}
+			want := ask(alone...)
+			seen[want.text("status")]++
+			found := func(a answer) bool { return a.text("status") == "optimal" || a.text("status") == "feasible" }
+			open := math.Max(math.Abs(one.num("objective")-one.num("bound")), math.Abs(want.num("objective")-want.num("bound")))
+			if found(one) != found(want) || !found(one) && one.text("status") != want.text("status") ||
+				found(one) && !(math.Abs(one.num("objective")-want.num("objective")) <= open+1e-4) {
+				t.Errorf("%v: the plan for %v is %s, %g: alone %v is %s, %g", sweeps, one.numbers("limits"),
+					one.text("status"), one.num("objective"), alone, want.text("status"), want.num("objective"))
+			}
+		}
+	}
+	if seen["optimal"]+seen["feasible"] < 15 || seen["infeasible"] < 5 {
+		t.Errorf("%v: want more of both", seen)
+	}
+}
+
 // TestGamesFit: of random games in which both players draw, all numbers fit each other, and are shown.
 func TestGamesFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(66, 2))

@@ -69,7 +69,11 @@ func TestShownPolicy(t *testing.T) {
 				parts, last := strings.Split(row[does], ", "), 1.0
 				for _, part := range parts {
 					probability, action := 1.0, part
-					if share, name, is := strings.Cut(part, " "); is {
+					share, name, is := strings.Cut(part, " ")
+					if is != (len(parts) > 1) {
+						t.Errorf("trial %d: %q: a probability stands where there is no choice, or none where there is", trial, row)
+					}
+					if is {
 						action = name
 						if probability, err = strconv.ParseFloat(share, 64); err != nil {
 							t.Fatal(err)
