@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -327,4 +328,37 @@ func (v *view) drawnBroken() (panels []wantedPanel) {
 		panels = append(panels, often, much)
 	}
 	return panels
+}
+
+// TestPlotDrawsWhatWasPlotted: a saved result is drawn as the command drew it that wrote it, and a file that is none is
+// named, whatever it is read as.
+func TestPlotDrawsWhatWasPlotted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"learn", "riverswim", "--episodes", "40", "--seeds", "2"},
+		{"compare", "inventory", "--algorithms", "moma,appropo", "--episodes", "40", "--seeds", "2", "--no-times"}} {
+		text, _ := printed(t, "json", append(args, "--plot", "drawn.svg")...)
+		if err := os.WriteFile("result.json", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, said := called("plot result.json --output again.svg"); status != exitDone || said != "" {
+			t.Fatalf("%v: status %d, %s", args, status, said)
+		}
+		want, err := os.ReadFile("drawn.svg")
+		got, errs := os.ReadFile("again.svg")
+		if err != nil || errs != nil || string(got) != string(want) {
+			t.Errorf("%v: plot draws another figure than --plot, %v, %v", args, err, errs)
+		}
+	}
+	for _, ending := range []string{".umb", ".drn", ".tra", ".pexp", ".npz", ".json", ".yaml", ".prism", ".jani"} {
+		file := "broken" + ending
+		if err := os.WriteFile(file, []byte("x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"convert " + file + " out.yaml", "plan " + file, "check " + file, "plot " + file,
+			"report " + file + " --output page.html", "simulate inventory --policy " + file} {
+			if status, said := called(command); status != exitUsage || !strings.Contains(said, file) {
+				t.Errorf("%s: status %d, %s", command, status, said)
+			}
+		}
+	}
 }
