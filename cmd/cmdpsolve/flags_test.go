@@ -302,7 +302,7 @@ func TestDistanceOfAnswers(t *testing.T) {
 		{contest.Answer{Best: best(exact.Infeasible)}, "infeasible", "0.25", "–", "no policy meets the target"},
 		{contest.Answer{Best: best(exact.Undecided)}, "undecided", "–", "–", "the exact optimum is not known"},
 		{contest.Answer{Err: errors.New("lost")}, "", "", "", "is not known, and there is no regret: lost"},
-		{gap(0.125, 0.1250001), "not approachable", "0.125", "–", "at least 0.125 away"},
+		{gap(0.125, 0.12502), "not approachable", "0.125", "–", "at least 0.125 away"},
 		{gap(0.125, 0.3), "not approachable", "0.125 to 0.3", "–", "at least 0.125 away"},
 		{contest.Answer{Value: &exact.GameValue{Value: 4}}, "minimax", "–", six(4 * p.Sense()), ""},
 	} {
