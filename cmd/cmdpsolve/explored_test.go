@@ -747,3 +747,84 @@ func TestExploredEpisodes(t *testing.T) {
 		}
 	}
 }
+
+// TestExploredAbout: the page knows of a problem what check says of it.
+func TestExploredAbout(t *testing.T) {
+	for _, file := range []string{"inventory", "../../docs/examples/clinic.yaml", "../../docs/examples/two-rooms.yaml",
+		"soccer:rows=2,cols=3,H=5", "../../docs/examples/delivery.yaml"} {
+		a := pageOf(t, file).about
+		text, _ := printed(t, "json", "check", file)
+		want, span := answerOf(t, text), 0.0
+		for _, r := range a.list("returns") {
+			of := want.obj("returns").obj(r.text("name"))
+			low, high := min(of.num("min"), of.num("max")), max(of.num("min"), of.num("max"))
+			if !near(r.num("min"), low) || !near(r.num("max"), high) {
+				t.Errorf("%s: %v, and check says %v", file, r, of)
+			}
+			span += (high - low) * (high - low)
+		}
+		wanted := a.text("wanted")
+		goal := a.text("goal.kind") + " " + a.text("goal.return")
+		if a.num("states") != want.num("states") || a.has("steps") && a.num("steps") > 0 &&
+			a.num("steps") != want.num("horizon") || (a.num("steps") == 0) == want.has("horizon") ||
+			a.is("game") != want.has("most_actions") ||
+			a.is("target") != strings.Contains(wanted, "in the target set") || wanted != want.text("wanted") ||
+			a.text("name") != file || !strings.HasPrefix(wanted, strings.TrimSuffix(goal, " ")) &&
+			a.text("goal.kind") != "none" {
+			t.Errorf("%s: the page knows %v, and check says %v", file, a, want)
+		}
+		if average := strings.Contains(file, "clinic"); a.is("average") != average {
+			t.Errorf("%s: long-run means %v", file, a.is("average"))
+		}
+		if extent := a.num("extent"); !(extent >= 0.999*math.Sqrt(span)) {
+			t.Errorf("%s: the extent %g is less than %g", file, extent, math.Sqrt(span))
+		}
+	}
+}
+
+// TestExploredAlways: a limit that holds in every episode can be moved on either side, and no other is moved with it.
+func TestExploredAlways(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "always.yaml")
+	text := "format: cmdp/1\nhorizon: 3\nstates: [s]\nstart: s\nreturns: [work, cost]\ngoal: {maximize: work}\nconstraints:\n" +
+		"  - {return: cost, at_most: 9, always: true}\n  - {return: work, at_least: 1, always: true}\n  - {return: cost, at_most: 5}\n" +
+		"transitions:\n  - {state: s, action: rest, next: {s: 1}, returns: [0, 0]}\n" +
+		"  - {state: s, action: work, next: {s: 1}, returns: [1, 2]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := pageOf(t, file)
+	list := a.about.list("always")
+	if len(list) != 2 || list[0].text("name") != "cost ≤" || list[0].num("value") != 9 || list[1].text("name") != "work ≥" ||
+		list[1].num("value") != 1 {
+		t.Fatalf("limits on every episode: %v", list)
+	}
+	for k, moved := range []string{"at_most: 4", "at_least: 2"} {
+		value := strings.Fields(moved)[1]
+		given := map[string]any{"always": map[string]any{fmt.Sprint(k): json.Number(value)}}
+		about, err := a.ask("about", answer{"given": given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range about.list("always") {
+			want := fmt.Sprint(list[i].num("value"))
+			if i == k {
+				want = value
+			}
+			if l.text("name") != list[i].text("name") || fmt.Sprint(l.num("value")) != want {
+				t.Errorf("given %v: %v, want %s", given, l, want)
+			}
+		}
+		before := []string{"at_most: 9", "at_least: 1"}[k]
+		if err := os.WriteFile(file, []byte(strings.Replace(text, before, moved, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		told, _ := printed(t, "json", "plan", file)
+		plan, err := a.ask("plan", answer{"limits": about["limits"], "given": given})
+		if want := answerOf(t, told); err != nil || !near(plan.num("report.objective"), want.num("objective")) {
+			t.Errorf("given %v: %v %v, want %g", given, plan, err, want.num("objective"))
+		}
+	}
+	if _, err := a.ask("about", answer{"given": map[string]any{"always": map[string]any{"2": 1}}}); err == nil {
+		t.Error("a limit on expected returns is moved as one of every episode")
+	}
+}

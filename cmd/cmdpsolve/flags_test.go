@@ -229,8 +229,8 @@ func TestProblemFlagsReadBack(t *testing.T) {
 				}
 			}
 		}
-		if got.Outside != want.Outside || !maps.Equal(got.Set, want.Set) || !maps.Equal(got.Constants, want.Constants) ||
-			!reflect.DeepEqual(got.Property, want.Property) {
+		if got.Outside != want.Outside || !maps.Equal(got.Set, want.Set) ||
+			!maps.Equal(got.Constants, want.Constants) || !reflect.DeepEqual(got.Property, want.Property) {
 			t.Errorf("%q: %+v, want %+v", flags, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -88,6 +89,32 @@ func TestContradiction(t *testing.T) {
 		err := c.opinion.contradiction(&planReport{Status: c.status, planWorth: planWorth{Objective: 2}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v beside %s: error %v, want %q", c.opinion, c.status, err, c.want)
+		}
+	}
+}
+
+// TestOpinionIsHeldAgainstThePlan: a second opinion agrees if it has the status of the plan and, up to rounding, its
+// objective, which is told in the user's sense.
+func TestOpinionIsHeldAgainstThePlan(t *testing.T) {
+	p, err := load("cliff:rows=3,cols=4,H=8") // to maximize
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := []exact.Verdict{exact.Optimal, exact.Infeasible, exact.Undecided}
+	for _, mine := range states {
+		for _, theirs := range states {
+			for _, difference := range []float64{0, 1e-9, 0.25, -0.25} {
+				o := newOpinionReport(p, &exact.Opinion{Status: theirs, Objective: -3 + difference, Rows: 4, Columns: 5,
+					Iterations: 6}, &exact.Result{Status: mine, Objective: -3})
+				both := mine == exact.Optimal && theirs == exact.Optimal
+				want := mine == theirs && mine != exact.Undecided && (!both || math.Abs(difference) < 0.1)
+				told := float64(o.Objective) == 3-difference && near(float64(o.Difference), math.Abs(difference))
+				if o.Agrees != want || o.Status != theirs.String() || (o.Objective == o.Objective) != both ||
+					both && !told ||
+					o.Rows != 4 || o.Columns != 5 || o.Iterations != 6 {
+					t.Errorf("%v, and GLPK %v by %g: %+v, want it to agree: %v", mine, theirs, difference, o, want)
+				}
+			}
 		}
 	}
 }

@@ -222,12 +222,21 @@ var filledKinds = map[string]func(*filler) (words string, made *report.Report){
 		case f.p.isFleet():
 			f.fleetPlan(d)
 		}
+		if f.is(4) && !f.p.isFleet() {
+			o := &exact.Opinion{Objective: r.Objective + float64(f.of(0, 1e-3)), Rows: f.IntN(3), Columns: f.IntN(3),
+				Iterations: f.IntN(3)}
+			o.Status = []exact.Verdict{exact.Optimal, exact.Infeasible, exact.Undecided}[f.IntN(3)]
+			d.SecondOpinion = newOpinionReport(f.p, o, r)
+		}
 		return "plan", d.report(f.p, r.Returns)
 	},
 	"sweep": func(f *filler) (string, *report.Report) {
 		rep := &sweepReport{subject: f.p.subject(), Over: []string{f.p.Returns[0] + " ≤", "b ≥"}[:1+f.IntN(2)]}
-		way := f.of(-0.5, 2)
-		for i := range 1 + f.IntN(4) {
+		way, plans := f.of(-0.5, 2), 1+f.IntN(4)
+		if f.is(12) && !f.p.isFleet() {
+			plans = 205
+		}
+		for i := range plans {
 			one := &sweptReport{planReport: *newPlanReport(f.p, f.planned(), 0)}
 			for k := range rep.Over {
 				one.Limits = append(one.Limits, []report.Number{report.Number(i+1) * way, f.of(2, 3.25)}[k])

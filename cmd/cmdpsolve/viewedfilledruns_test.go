@@ -98,11 +98,13 @@ func (f *filler) learned() (string, *report.Report) {
 		rep.Planner, rep.Dual, rep.Bonus = s.Planner, s.Dual, s.Bonus.String()
 	}
 	if rep.Exact = newExactReport(f.p, &s.Answer); rep.Seeds > 1 {
-		rep.CI95 = map[string]report.Number{"objective": f.of(0.125, math.NaN()), "regret": 2.5, "violation": f.of(0, 0.5)}
+		rep.CI95 = map[string]report.Number{"objective": f.of(0.125, math.NaN()), "regret": 2.5,
+			"violation": f.of(0, 0.5)}
 	}
 	if rep.Certificate = nil; f.is(2) {
 		c := f.certificate()
-		rep.Certificate = &certificateReport{newCertificate(f.p, c.Direction, c.Support, c.Value, c.Distance), f.IntN(9), 0.5}
+		found := newCertificate(f.p, c.Direction, c.Support, c.Value, c.Distance)
+		rep.Certificate = &certificateReport{found, f.IntN(9), 0.5}
 	}
 	episode := 0
 	for i := range rep.History {

@@ -67,6 +67,15 @@ func (v *view) reached() {
 		}
 		v.row("gap", gap)
 	}
+	opinion := v.obj("second_opinion")
+	switch {
+	case opinion == nil:
+	case opinion.has("objective"):
+		v.row("by GLPK", six(opinion.num("objective")))
+		v.row("difference", "≤ "+small(opinion.num("difference")))
+	default:
+		v.row("by GLPK", opinion.text("status"))
+	}
 }
 
 // limitsOf lists limits, those of single steps of a fleet that belong together in one row.
@@ -266,6 +275,11 @@ func (v *view) nearest() {
 // planSentences say what was found.
 func (v *view) planSentences() {
 	status := v.text("status")
+	if o := v.obj("second_opinion"); o != nil {
+		what := map[bool]string{true: "gave no answer to", false: "solved"}[o.text("status") == "undecided"]
+		v.say("GLPK %s the explicit program, of %s and %s, in %s.", what, many(o.num("rows"), "row"), many(o.num("columns"),
+			"column"), many(o.num("iterations"), "iteration"))
+	}
 	switch {
 	case v.has("certificate"):
 		v.say("No policy keeps every limit.")

@@ -468,3 +468,49 @@ func TestWordsOfFailures(t *testing.T) {
 			"after " + many(float64(r.Iterations), "value iteration"): true})
 	}
 }
+
+// TestConvertedIsCounted: what convert says of a model is what check says of the problem that it is of.
+func TestConvertedIsCounted(t *testing.T) {
+	for _, problem := range []string{"inventory", "cliff:rows=3,cols=4,H=8", "../../docs/examples/two-rooms.yaml"} {
+		checked, _ := printed(t, "json", "check", problem)
+		want := answerOf(t, checked)
+		for _, out := range []string{"model.umb", "model.yaml", "model.drn"} {
+			text, _ := printed(t, "json", "convert", problem, filepath.Join(t.TempDir(), out))
+			got, rewards := answerOf(t, text), answerOf(t, text).texts("rewards")
+			for _, key := range []string{"states", "choices", "transitions"} {
+				if got.num(key) != want.num(key) {
+					t.Errorf("%s to %s: %g %s, want %g", problem, out, got.num(key), key, want.num(key))
+				}
+			}
+			if slices.Sort(rewards); !slices.Equal(rewards, want.names("returns")) || got.text("in") != problem ||
+				!strings.HasSuffix(got.text("out"), out) {
+				t.Errorf("%s to %s: %v, want the rewards %v", problem, out, got, want.names("returns"))
+			}
+		}
+	}
+}
+
+// TestNamesThatAreMeant: for a name with a letter that is wrong, or another ending, the file or the instance is named.
+func TestNamesThatAreMeant(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, file := range []string{"delivery.yaml", "warehouse.yml", "clinic.json"} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stem := strings.TrimSuffix(file, filepath.Ext(file))
+		for _, name := range []string{stem + ".yam", stem[:3] + "x" + stem[4:] + ".yaml", stem + "s.yaml", stem[1:]} {
+			if got := similarProblem(name); got != ", did you mean "+file+"?" {
+				t.Errorf("%s: %q, want %s", name, got, file)
+			}
+		}
+	}
+	for name, want := range map[string]string{"inventry": "inventory", "riverswin": "riverswim",
+		"invetory:n=3": "inventory"} {
+		if got := similarProblem(name); got != ", did you mean the built-in instance "+want+"?" {
+			t.Errorf("%s: %q, want %s", name, got, want)
+		}
+	}
+	if got := similarProblem("qqqqqqqqqqqq"); got != "" {
+		t.Errorf("nothing is similar, but %q", got)
+	}
+}
