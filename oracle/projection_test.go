@@ -267,8 +267,9 @@ func TestMappedMembers(t *testing.T) {
 	for trial := range 60 {
 		d := 1 + rng.IntN(4)
 		var plain, mapped []oracle.Member
+		at := gaussian(rng, d, float64(trial%3))
 		for k := range 3 {
-			b := ball{gaussian(rng, d, 0.2), 1}
+			b := ball{minus(at, gaussian(rng, d, 0.2)), 1}
 			shift, by, turn := gaussian(rng, d, 2), 0.5+rng.Float64(), rng.Perm(d)
 			seen := ball{make([]float64, d), by * b.radius}
 			matrix := make([][]float64, d)
@@ -313,6 +314,47 @@ func TestMappedMembers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestMembersApart: balls on a line, seen as they are, moved or scaled, have no common point if and only if two of them
+// are apart, however little.
+func TestMembersApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 11))
+	for trial := range 120 {
+		d, gap := 1+rng.IntN(4), math.Pow(10, -float64(rng.IntN(6)))*float64(1-2*rng.IntN(2))
+		at, way := gaussian(rng, d, 3), gaussian(rng, d, 1)
+		scale(way, 1/norm(way))
+		var members []oracle.Member
+		for k := range 2 {
+			center := slices.Clone(at)
+			for i, v := range way {
+				center[i] += (2 + gap) * float64(k) * v
+			}
+			m := oracle.Member{Set: ball{center, 1}}
+			switch shift := gaussian(rng, d, 2); rng.IntN(3) {
+			case 0:
+				m = oracle.Member{Set: ball{minus(center, shift), 1}, Shift: minus(make([]float64, d), shift)}
+			case 1:
+				scale(center, 2)
+				m = oracle.Member{Set: ball{minus(center, shift), 2}, Shift: minus(make([]float64, d), shift)}
+				for i := range d {
+					m.Matrix = append(m.Matrix, make([]float64, d))
+					m.Matrix[i][i] = 2
+				}
+			}
+			members = append(members, m)
+		}
+		_, err := oracle.NewIntersectionProjector(d, members...)
+		if (gap > 0) != (err != nil) || err != nil && !errors.Is(err, oracle.ErrEmpty) {
+			t.Errorf("trial %d: balls in dimension %d that are %g apart: error %v", trial, d, gap, err)
+		}
+	}
+}
+
+func scale(x []float64, by float64) {
+	for i := range x {
+		x[i] *= by
 	}
 }
 

@@ -79,6 +79,36 @@ func fullProblem(rng *rand.Rand, m, n int) *lp.Problem {
 	return p
 }
 
+// TestTiny: coefficients below 1e-100 count as zero, wherever they come from.
+func TestTiny(t *testing.T) {
+	row, column := lp.AtLeast([]float64{1e-101, 0}, 1), lp.Column{Coef: []float64{-1e-101}, Upper: inf}
+	for _, b := range lp.Backends() {
+		for name, grow := range map[string]func(s lp.Solver) error{
+			"row":    func(s lp.Solver) error { return s.AddRow(row) },
+			"column": func(s lp.Solver) error { return s.AddColumn(column) },
+			"sparse": func(s lp.Solver) error {
+				return s.AddRow(lp.Constraint{Coef: []float64{1e-101}, Index: []int{1}, Lower: 1, Upper: inf})
+			},
+		} {
+			p := &lp.Problem{Minimize: []float64{0, 0}, Rows: []lp.Constraint{lp.AtMost([]float64{1e-101, 0}, -1)}}
+			if name != "column" { // a row that can be kept
+				p.Rows[0].Upper = 1
+			}
+			s, err := b.NewSolver(p)
+			if err == nil {
+				err = grow(s)
+			}
+			var sol lp.Solution
+			if err == nil {
+				err = s.Solve(&sol)
+			}
+			if err != nil || sol.Status != lp.Infeasible {
+				t.Errorf("%s, %s: %v, error %v", b.Name, name, sol.Status, err)
+			}
+		}
+	}
+}
+
 // TestAlone asks GLPK alone what is in other units, and infeasible or unbounded often: it fails seldom, and its
 // verdict, its numbers and its proofs are right.
 func TestAlone(t *testing.T) {
