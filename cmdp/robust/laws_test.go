@@ -233,6 +233,7 @@ func TestSearchGainsGround(t *testing.T) {
 		}
 		if r := results[0]; r.Status <= robust.Feasible {
 			c.checkPrices(t, i, r)
+			c.checkTold(t, i, r)
 		}
 		var prices [2]float64
 		for k, r := range results {
@@ -249,6 +250,22 @@ func TestSearchGainsGround(t *testing.T) {
 	}
 	if priced < 5 {
 		t.Errorf("%d limits have a price: want some", priced)
+	}
+}
+
+// checkTold: a bound that is told beforehand and is below the one that is found changes nothing, proof included.
+func (c *randomCase) checkTold(t *testing.T, i int, r *robust.Result) {
+	t.Helper()
+	task, least := c.task, r.Bound-1
+	task.Constraints = task.Constraints[:len(r.Limits)]
+	told, err := robust.Solve(t.Context(), c.set, task, robust.SolveOptions{Least: &least})
+	if err == nil {
+		err = robust.Verify(t.Context(), c.set, task, told)
+	}
+	if err != nil || told.Status != r.Status || told.Bound != r.Bound || told.Objective != r.Objective ||
+		(told.Proof == nil) != (r.Proof == nil) {
+		t.Errorf("case %d: %v between %g and %g, error %v, where a bound of %g was told: want %v between %g and %g", i,
+			told.Status, told.Bound, told.Objective, err, least, r.Status, r.Bound, r.Objective)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestDeterministic(t *testing.T) {
 			t.Fatal(err)
 		}
 		if at >= 0 { // what is told beforehand is not lost
-			few.Start, few.Least = []*exact.Policy{c.exactly(all[at])}, &least
+			few.Start, few.Least = []*exact.Policy{c.exactly(all[0]), c.exactly(all[at])}, &least
 			told, err := robust.Solve(t.Context(), c.set, c.task, few)
 			if err != nil || told.Status != robust.Optimal || math.Abs(told.Objective-least) > 1e-9 ||
 				math.Abs(told.Bound-least) > 1e-9 {

@@ -148,6 +148,7 @@ func TestVerify(t *testing.T) {
 			}
 			c.task = task
 		}
+		c.refuseWithoutCost(t, i)
 		if of := *r; i%8 == 0 {
 			of.Proof = nil
 			if err := robust.Verify(t.Context(), c.set, c.task, &of); !errors.Is(err, robust.ErrNotProved) {
@@ -158,6 +159,36 @@ func TestVerify(t *testing.T) {
 	}
 	if checked < 10 {
 		t.Errorf("%d plans were checked: want at least 10", checked)
+	}
+}
+
+// refuseWithoutCost refuses what is claimed of a plan for the limits alone.
+func (c *randomCase) refuseWithoutCost(t *testing.T, i int) {
+	t.Helper()
+	task := c.task
+	task.Cost = nil
+	r, err := robust.Solve(t.Context(), c.set, task, robust.SolveOptions{})
+	if err == nil {
+		err = robust.Verify(t.Context(), c.set, task, r)
+	}
+	if err != nil || r.Status != robust.Optimal {
+		t.Errorf("case %d, without a cost: %v, %v", i, r.Status, err)
+		return
+	}
+	for name, claim := range map[string]func(r *robust.Result){
+		"a smaller limit": func(r *robust.Result) {
+			r.Limits[0].Greatest -= 1e-4 * math.Max(1, math.Abs(r.Limits[0].Greatest))
+		},
+		"no plan":        func(r *robust.Result) { r.Policy, r.Mixture = nil, nil },
+		"half of a plan": func(r *robust.Result) { r.Mixture, r.Policy = weighted(r, 0.5), nil },
+		"no limit":       func(r *robust.Result) { r.Limits = nil },
+	} {
+		of := *r
+		of.Limits = slices.Clone(r.Limits)
+		claim(&of)
+		if err := robust.Verify(t.Context(), c.set, task, &of); !errors.Is(err, robust.ErrNotProved) {
+			t.Errorf("case %d, without a cost: %s: error %v", i, name, err)
+		}
 	}
 }
 
