@@ -3,6 +3,8 @@ package language_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +26,34 @@ func value(typ, text string) (*language.Expr, error) {
 		return p.Rewards[0].Items[0].Guard, nil
 	}
 	return p.Rewards[0].Items[0].Value, nil
+}
+
+// TestNumbers: a number is an integer if it has digits alone, none of which is a 0 that leads, and else a double.
+func TestNumbers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 1))
+	part := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
+	for range 300 {
+		whole := part("", "0", "00", "7", "10", "007", "90", "0123", "256")
+		text := whole + part("", "", "", ".0", ".25", ".007")
+		if text == "" {
+			continue
+		}
+		text += part("", "", "", "e0", "E2", "e-1", "e+03")
+		if text[0] == 'e' || text[0] == 'E' {
+			continue
+		}
+		want, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := value("double", text); err != nil || got.Num() != want {
+			t.Errorf("%s: %v, %v: want %g", text, got, err, want)
+		}
+		isInt := text == whole && (whole == "0" || whole[0] != '0')
+		if got, err := value("int", text); (err == nil) != isInt || err == nil && got.Num() != want {
+			t.Errorf("%s: %v, error %v: want an integer: %t", text, got, err, isInt)
+		}
+	}
 }
 
 // TestExpressions holds values worked out by hand from the rules of PRISM's manual.

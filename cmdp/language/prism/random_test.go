@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/language"
 	"cmdpsolve/cmdp/language/jani"
 	"cmdpsolve/cmdp/language/prism"
@@ -150,6 +151,8 @@ type plainProgram struct {
 	over    []string        // if not nil, two modules share these actions, and no others, known or not
 	idle    bool            // the first module does nothing where it cannot take a
 	silent  bool            // no action but that without a name is possible
+	initial *term           // where it begins, in all states where this holds; nil for x0=0, x1=1 and so on
+	staged  bool            // values go by way of a transient variable and a function
 }
 
 // quarters is the term a + b·x_v.
@@ -165,8 +168,17 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 	p.chain = rng.IntN(3) == 0
 	var b strings.Builder
 	b.WriteString(map[bool]string{true: "dtmc\n", false: "mdp\n"}[p.chain])
+	if rng.IntN(3) == 0 {
+		initial := drawCondition(rng, n, 1)
+		p.initial = &initial
+		fmt.Fprintf(&b, "init %s endinit\n", initial.text)
+	}
 	for i := range n {
-		fmt.Fprintf(&b, "module m%d\n x%d : [0..2] init %d;\n", i, i, i)
+		begin := fmt.Sprintf(" init %d", i)
+		if p.initial != nil {
+			begin = ""
+		}
+		fmt.Fprintf(&b, "module m%d\n x%d : [0..2]%s;\n", i, i, begin)
 		var commands []plainCommand
 		for range rng.IntN(5) {
 			c := plainCommand{action: []string{"", "a", "b"}[rng.IntN(3)], guard: drawCondition(rng, n, rng.IntN(3))}
@@ -235,8 +247,13 @@ func (p *plainProgram) jani() string {
 		for _, c := range m {
 			var to []string
 			for _, u := range c.updates {
+				assign := fmt.Sprintf(`{"ref":"x%d","value":%s}`, i, u.value.jani)
+				if p.staged {
+					assign = fmt.Sprintf(`{"ref":"x%d","value":{"op":"call","function":"last","args":[0]},"index":1},`+
+						`{"ref":"t","value":%s}`, i, u.value.jani)
+				}
 				to = append(to, fmt.Sprintf(`{"location":"l","probability":{"exp":{"op":"/","left":%s,"right":4}},`+
-					`"assignments":[{"ref":"x%d","value":%s}]}`, u.quarters.jani, i, u.value.jani))
+					`"assignments":[%s]}`, u.quarters.jani, assign))
 			}
 			action := ""
 			if c.action != "" {
@@ -247,6 +264,8 @@ func (p *plainProgram) jani() string {
 			knows[c.action] = true
 		}
 		automata = append(automata, fmt.Sprintf(`{"name":"m%d","locations":[{"name":"l"}],"initial-locations":["l"],`+
+			`"variables":[{"name":"t","type":"int","transient":true,"initial-value":1}],"functions":[{"name":"last",`+
+			`"type":"int","parameters":[{"name":"v","type":"int"}],"body":{"op":"+","left":"v","right":"t"}}],`+
 			`"edges":[%s]}`, i, strings.Join(edges, ",")))
 		enabled := ""
 		if p.idle && i == 0 {
@@ -270,16 +289,24 @@ func (p *plainProgram) jani() string {
 	}
 	var variables []string
 	for i := range p.modules {
+		begin := fmt.Sprintf(`,"initial-value":%d`, i)
+		if p.initial != nil {
+			begin = ""
+		}
 		variables = append(variables, fmt.Sprintf(`{"name":"x%d","type":{"kind":"bounded","base":"int",`+
-			`"lower-bound":0,"upper-bound":2},"initial-value":%d}`, i, i))
+			`"lower-bound":0,"upper-bound":2}%s}`, i, begin))
+	}
+	restrict := ""
+	if p.initial != nil {
+		restrict = `"restrict-initial":{"exp":` + p.initial.jani + `},`
 	}
 	together := `,"syncs":[` + strings.Join(syncs, ",") + "]"
 	if p.silent {
 		together = ""
 	}
-	return fmt.Sprintf(`{"jani-version":1,"name":"m","type":"%s","actions":[{"name":"a"},{"name":"b"}],"variables":[%s],
+	return fmt.Sprintf(`{"jani-version":1,"name":"m","type":"%s","actions":[{"name":"a"},{"name":"b"}],"variables":[%s],%s
 		"automata":[%s],"system":{"elements":[%s]%s}}`, map[bool]string{true: "dtmc", false: "mdp"}[p.chain],
-		strings.Join(variables, ","), strings.Join(automata, ","), strings.Join(elements, ","),
+		strings.Join(variables, ","), restrict, strings.Join(automata, ","), strings.Join(elements, ","),
 		together)
 }
 
@@ -374,13 +401,30 @@ func (p *plainProgram) moves(x []int) (actions []string, next []map[string]float
 	return actions, next
 }
 
+// starts returns the initial states in order.
+func (p *plainProgram) starts() (all [][]int) {
+	x := make([]int, len(p.modules))
+	for i := range x {
+		x[i] = i
+	}
+	if p.initial == nil {
+		return [][]int{x}
+	}
+	for k := range int(math.Pow(3, float64(len(x)))) {
+		for i := len(x) - 1; i >= 0; i-- {
+			x[i] = k % 3
+			k /= 3
+		}
+		if p.initial.of(x) > 0 {
+			all = append(all, slices.Clone(x))
+		}
+	}
+	return all
+}
+
 // rows returns what each reachable state is said to be: its rewards and choices in any order, equal ones once.
 func (p *plainProgram) rows() map[string][]string {
-	start := make([]int, len(p.modules))
-	for i := range start {
-		start[i] = i
-	}
-	queue, out := [][]int{start}, make(map[string][]string)
+	queue, out := p.starts(), make(map[string][]string)
 	for len(queue) > 0 {
 		x := queue[0]
 		queue = queue[1:]
@@ -410,15 +454,19 @@ func (p *plainProgram) rows() map[string][]string {
 		out[fmt.Sprint(x)] = append(lines[:1], slices.Compact(lines[1:])...)
 		for _, found := range next {
 			for to := range found {
-				y := make([]int, len(x))
-				for i, c := range strings.Fields(strings.Trim(to, "[]")) {
-					y[i] = int(c[0] - '0')
-				}
-				queue = append(queue, y)
+				queue = append(queue, vector(to))
 			}
 		}
 	}
 	return out
+}
+
+// vector returns the digits of a name, such as x0=1,x1=2 or [1 2], but for those of names of variables.
+func vector(name string) (x []int) {
+	for _, v := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+		x = append(x, int(v[len(v)-1]-'0'))
+	}
+	return x
 }
 
 // meanEarned returns the mean rewards of some actions.
@@ -480,13 +528,7 @@ func (f *found) Choice(action int, next []int32, probability, rewards, gained []
 
 func (f *found) rows(p *language.Program, states int, name func(s int) string) map[string][]string {
 	out := make(map[string][]string)
-	named := func(s int) string { // x0=1,x1=2 is [1 2]
-		var values []string
-		for _, v := range strings.Split(name(s), ",") {
-			values = append(values, v[strings.Index(v, "=")+1:])
-		}
-		return "[" + strings.Join(values, " ") + "]"
-	}
+	named := func(s int) string { return fmt.Sprint(vector(name(s))) }
 	for s := range states {
 		lines := []string{numbers(f.rewards[s])}
 		for _, c := range f.choices[s] {
@@ -514,16 +556,26 @@ func TestRandomPrograms(t *testing.T) {
 				plain.rewards, plain.over = nil, nil
 				plain.idle = seed%4 == 1
 				plain.silent = seed%5 == 2 && len(plain.modules) > 1
+				plain.staged = seed%3 == 0
 				text = plain.jani()
 				p, err = jani.Read("m.jani", []byte(text), nil)
+			}
+			if len(plain.starts()) == 0 {
+				if err == nil || !strings.Contains(err.Error(), "the condition of initial states holds nowhere") {
+					t.Fatalf("%v\n%s", err, text)
+				}
+				continue
 			}
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, text)
 			}
-			states += checkProgram(t, p, &plain, 1+int(seed%2), text)
-			if language == "PRISM" {
-				checkRest(t, p, drawCondition(rand.New(rand.NewPCG(24, seed)), len(plain.modules), 1), text)
+			if plain.rewards == nil {
+				p.Rewards = nil // those of transient variables
 			}
+			states += checkProgram(t, p, &plain, 1+int(seed%2), text)
+			when := drawCondition(rand.New(rand.NewPCG(24, seed)), len(plain.modules), 1)
+			checkEntering(t, p, when, text)
+			checkRest(t, p, when, text)
 		}
 	}
 	if states < 1000 {
@@ -547,13 +599,97 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, thread
 	if err != nil || !slices.Equal(r.Deadlocks, stuck) || !slices.Equal(dead, stuck) {
 		t.Fatalf("deadlocks %v, and %v by the condition, %v: want %v\n%s", r.Deadlocks, dead, err, stuck, text)
 	}
-	got, want := f.rows(p, len(f.choices), r.States.StateName), plain.rows()
-	for x, lines := range want {
-		if !slices.Equal(got[x], lines) || len(got) != len(want) {
-			t.Fatalf("%d states, in %s\n%q: want %d states,\n%q\n%s", len(got), x, got[x], len(want), lines, text)
+	checkModel(t, p, &f, r, text)
+	condition, err = p.Parse(`"init"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	initial, err := r.States.Satisfying(p.File, language.Label{When: condition})
+	var starts []string
+	for _, s := range r.Initial {
+		starts = append(starts, fmt.Sprint(vector(r.States.StateName(int(s)))))
+	}
+	want := fmt.Sprint(plain.starts())
+	if err != nil || !slices.Equal(initial, r.Initial) || fmt.Sprint(starts) != want {
+		t.Fatalf("begins in %v, and %v by the condition, %v: want %s\n%s", starts, initial, err, want, text)
+	}
+	got, rows := f.rows(p, len(f.choices), r.States.StateName), plain.rows()
+	for x, lines := range rows {
+		if !slices.Equal(got[x], lines) || len(got) != len(rows) {
+			t.Fatalf("%d states, in %s\n%q: want %d states,\n%q\n%s", len(got), x, got[x], len(rows), lines, text)
 		}
 	}
-	return len(want)
+	return len(rows)
+}
+
+// checkModel: the model of a program has what was found. Where no choice is, but a reward, there is a loop and the
+// label of deadlocks, and several initial states have no distribution.
+func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explored, text string) {
+	t.Helper()
+	m, err := p.Model(context.Background(), language.ExploreOptions{Threads: 1})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var looped []int32
+	for s, choices := range f.choices {
+		earned := f.rewards[s]
+		if len(choices) == 0 && slices.ContainsFunc(earned, func(x float64) bool { return x != 0 }) {
+			looped = append(looped, int32(s))
+			choices = []foundChoice{{0, []int32{int32(s)}, []float64{1}, make([]float64, len(earned))}}
+		}
+		first := int(m.First[s])
+		if got := int(m.First[s+1]) - first; got != len(choices) {
+			t.Fatalf("state %d has %d choices: want %d\n%s", s, got, len(choices), text)
+		}
+		for i, c := range choices {
+			from, end := m.Offset[first+i], m.Offset[first+i+1]
+			same := slices.Equal(m.Target[from:end], c.next) && slices.Equal(m.Probability[from:end], c.probability) &&
+				m.ChoiceActions.Name(first+i) == p.Actions[c.action]
+			for k, x := range earned {
+				for e := from; e < end; e++ {
+					x -= m.Probability[e] * m.Rewards[k].Total(s, first+i, e)
+				}
+				same = same && math.Abs(x+c.rewards[k]) < 1e-9
+			}
+			if !same {
+				t.Fatalf("state %d, choice %d: %+v\nof %+v\n%s", s, i, c, m, text)
+			}
+		}
+	}
+	var start []exchange.Start
+	if len(r.Initial) == 1 {
+		start = exchange.UniformStart(r.Initial)
+	}
+	if dead, _ := m.Label(exchange.Deadlock); !slices.Equal(dead, looped) || !slices.Equal(m.Start, start) {
+		t.Fatalf("deadlocks %v, begins in %v: want %v and %v\n%s", dead, m.Start, looped, start, text)
+	}
+}
+
+// checkEntering: a choice earns the probability to come into the states where a condition holds.
+func checkEntering(t *testing.T, p *language.Program, when term, text string) {
+	t.Helper()
+	condition, err := p.Parse(when.text)
+	if err != nil {
+		t.Fatalf("%s: %v", when.text, err)
+	}
+	p.Entering("in", condition)
+	var f found
+	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for s, choices := range f.choices {
+		for i, c := range choices {
+			got := c.rewards[len(c.rewards)-1]
+			for k, to := range c.next {
+				got -= c.probability[k] * float64(when.of(vector(r.States.StateName(int(to)))))
+			}
+			if math.Abs(got) > 1e-9 {
+				t.Fatalf("entering %s: %g too much for choice %d of state %d, %+v\n%s", when.text, got, i, s, c, text)
+			}
+		}
+	}
+	p.Rewards = p.Rewards[:len(p.Rewards)-1]
 }
 
 // without returns the states without choices but for some.
@@ -578,15 +714,9 @@ func checkRest(t *testing.T, p *language.Program, rest term, text string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	rests := func(s int) bool {
-		var x []int
-		for _, v := range strings.Split(r.States.StateName(s), ",") {
-			x = append(x, int(v[len(v)-1]-'0'))
-		}
-		return rest.of(x) > 0
-	}
+	rests := func(s int) bool { return rest.of(vector(r.States.StateName(s))) > 0 }
 	for s, choices := range f.choices {
-		if rests(s) && (len(choices) > 0 || slices.Min(f.rewards[s]) != 0 || slices.Max(f.rewards[s]) != 0) {
+		if rests(s) && (len(choices) > 0 || slices.ContainsFunc(f.rewards[s], func(x float64) bool { return x != 0 })) {
 			t.Fatalf("%s rests by %s, with the choices %v and rewards %v\n%s", r.States.StateName(s), rest.text, choices,
 				f.rewards[s], text)
 		}
