@@ -97,7 +97,8 @@ func TestRefusedOrTheSame(t *testing.T) {
 			continue
 		}
 		random := slices.ContainsFunc(m.Rewards, func(r exchange.Reward) bool { return r.Branch != nil })
-		skewed := slices.ContainsFunc(m.Start, func(st exchange.Start) bool { return st.Probability != m.Start[0].Probability })
+		first := m.Start[0].Probability
+		skewed := slices.ContainsFunc(m.Start, func(st exchange.Start) bool { return st.Probability != first })
 		named, rests, broken := m.ChoiceActions != nil, false, false
 		switch rng.IntN(10) { // what a random model never has
 		case 0:
