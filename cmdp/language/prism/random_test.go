@@ -660,6 +660,17 @@ func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explore
 	if len(r.Initial) == 1 {
 		start = exchange.UniformStart(r.Initial)
 	}
+	stuck, err := m.Described.Where(`"deadlock"`)
+	if err != nil || !slices.Equal(stuck, r.Deadlocks) || m.Described.Deadlocks() != len(stuck) {
+		t.Fatalf("%d deadlocks, %v, %v: want %v\n%s", m.Described.Deadlocks(), stuck, err, r.Deadlocks, text)
+	}
+	for i, v := range m.Described.Columns() {
+		for s, x := range v.Ints {
+			if name := m.Described.StateName(s); v.Name != fmt.Sprint("x", i) || int(x) != vector(name)[i] {
+				t.Fatalf("%s: variable %d, %s, is %d\n%s", name, i, v.Name, x, text)
+			}
+		}
+	}
 	if dead, _ := m.Label(exchange.Deadlock); !slices.Equal(dead, looped) || !slices.Equal(m.Start, start) {
 		t.Fatalf("deadlocks %v, begins in %v: want %v and %v\n%s", dead, m.Start, looped, start, text)
 	}
@@ -726,6 +737,66 @@ func checkRest(t *testing.T, p *language.Program, rest term, text string) {
 	}
 }
 
+// TestRepeated: however many updates and commands there are, successors of a choice are listed once, and choices with the
+// same action and successors.
+func TestRepeated(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 3))
+	for range 40 {
+		n, most := 1+rng.IntN(120), 1+rng.IntN(90)
+		text := fmt.Sprintf("mdp module m x : [0..%d]; [c] x=0 -> ", most)
+		next := make([]float64, most+1)
+		for i := range n {
+			to := rng.IntN(most + 1)
+			next[to] += 1 / float64(n)
+			text += fmt.Sprintf("%s1/%d:(x'=%d)", []string{" + ", ""}[holds(i == 0)], n, to)
+		}
+		text += ";\n"
+		var want []string
+		for range rng.IntN(120) {
+			action, to := []string{"a", "b"}[rng.IntN(2)], rng.IntN(most+1)
+			text += fmt.Sprintf("[%s] x=0 -> (x'=%d);\n", action, to)
+			if name := fmt.Sprintf("%s 1 x=%d", action, to); !slices.Contains(want, name) {
+				want = append(want, name)
+			}
+		}
+		p, err := prism.Read("m.prism", text+"endmodule", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f found
+		r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range f.choices[0] {
+			if p.Actions[c.action] != "c" {
+				name := r.States.StateName(int(c.next[0]))
+				got = append(got, fmt.Sprint(p.Actions[c.action], " ", c.probability[0], " ", name))
+				continue
+			}
+			for i, s := range c.next {
+				var x int
+				fmt.Sscanf(r.States.StateName(int(s)), "x=%d", &x)
+				next[x] -= c.probability[i]
+				if slices.Index(c.next, s) < i {
+					t.Fatalf("x=%d is listed twice\n%s", x, text)
+				}
+			}
+			for x, p := range next {
+				if math.Abs(p) > 1e-12 {
+					t.Fatalf("x=%d has %g too little\n%s", x, p, text)
+				}
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("choices %q: want %q\n%s", got, want, text)
+		}
+	}
+}
+
 // TestClockRanges: a clock counts to one above the largest number that it is compared with, in whatever way that
 // follows from variables.
 func TestClockRanges(t *testing.T) {
@@ -751,7 +822,7 @@ func TestClockRanges(t *testing.T) {
 			}
 			return joined("max(%s,%s)", "max", a, b, func(a, b int) int { return max(a, b) })
 		}
-		text, most, at := "pta module m x : clock; ", 0, make([]int, 4)
+		text, most, at := "pta module m x : clock; z : bool; ", 0, make([]int, 5)
 		low, high := make([]int, 4), make([]int, 4)
 		for i := range low {
 			low[i] = rng.IntN(5) - 2
@@ -759,10 +830,20 @@ func TestClockRanges(t *testing.T) {
 			text += fmt.Sprintf("y%d : [%d..%d]; ", i, low[i], high[i])
 		}
 		bound := draw([]int{0, 1, 2, 3}, 2)
-		for k := range 16 { // what is monotone is greatest at a corner
-			for i := range at {
+		switch rng.IntN(3) {
+		case 0:
+			a, b := draw([]int{0, 1}, 2), draw([]int{2, 3}, 2)
+			bound = term{"(z?" + a.text + ":" + b.text + ")", "", func(x []int) int {
+				return []int{b.of(x), a.of(x)}[x[4]]
+			}}
+		case 1:
+			bound.text = "0.0+" + bound.text
+		}
+		for k := range 32 { // what is monotone is greatest at a corner
+			for i := range low {
 				at[i] = []int{low[i], high[i]}[k>>i&1]
 			}
+			at[4] = k >> 4
 			most = max(most, bound.of(at))
 		}
 		text += "[] x>=" + bound.text + " -> true; endmodule"
