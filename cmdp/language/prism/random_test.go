@@ -737,28 +737,33 @@ func checkRest(t *testing.T, p *language.Program, rest term, text string) {
 	}
 }
 
-// TestRepeated: however many updates and commands there are, successors of a choice are listed once, and choices with the
-// same action and successors.
+// TestRepeated: however many updates and commands there are, successors of a choice are listed once, and choices with
+// the same action and successors.
 func TestRepeated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(28, 3))
 	for range 40 {
-		n, most := 1+rng.IntN(120), 1+rng.IntN(90)
-		text := fmt.Sprintf("mdp module m x : [0..%d]; [c] x=0 -> ", most)
-		next := make([]float64, most+1)
-		for i := range n {
-			to := rng.IntN(most + 1)
-			next[to] += 1 / float64(n)
-			text += fmt.Sprintf("%s1/%d:(x'=%d)", []string{" + ", ""}[holds(i == 0)], n, to)
+		most := 2 + rng.IntN(90)
+		text := fmt.Sprintf("mdp module m x : [0..%d];\n", most)
+		wide := map[string][]float64{"c": make([]float64, most+1), "d": make([]float64, most+1)}
+		for _, action := range []string{"c", "d"} {
+			n := 1 + rng.IntN(120)
+			text += "[" + action + "] x<2 -> "
+			for i := range n {
+				to := rng.IntN(most + 1)
+				wide[action][to] += 1 / float64(n)
+				text += fmt.Sprintf("%s1/%d:(x'=%d)", []string{" + ", ""}[holds(i == 0)], n, to)
+			}
+			text += ";\n"
 		}
-		text += ";\n"
-		var want []string
+		want := []string{"c", "d"}
 		for range rng.IntN(120) {
 			action, to := []string{"a", "b"}[rng.IntN(2)], rng.IntN(most+1)
-			text += fmt.Sprintf("[%s] x=0 -> (x'=%d);\n", action, to)
-			if name := fmt.Sprintf("%s 1 x=%d", action, to); !slices.Contains(want, name) {
+			text += fmt.Sprintf("[%s] x<2 -> (x'=%d);\n", action, to)
+			if name := fmt.Sprint(action, " 1 ", to); !slices.Contains(want, name) {
 				want = append(want, name)
 			}
 		}
+		slices.Sort(want)
 		p, err := prism.Read("m.prism", text+"endmodule", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -768,31 +773,34 @@ func TestRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for _, c := range f.choices[0] {
-			if p.Actions[c.action] != "c" {
-				name := r.States.StateName(int(c.next[0]))
-				got = append(got, fmt.Sprint(p.Actions[c.action], " ", c.probability[0], " ", name))
-				continue
-			}
-			for i, s := range c.next {
-				var x int
-				fmt.Sscanf(r.States.StateName(int(s)), "x=%d", &x)
-				next[x] -= c.probability[i]
-				if slices.Index(c.next, s) < i {
-					t.Fatalf("x=%d is listed twice\n%s", x, text)
-				}
-			}
-			for x, p := range next {
-				if math.Abs(p) > 1e-12 {
-					t.Fatalf("x=%d has %g too little\n%s", x, p, text)
-				}
-			}
+		value := func(s int32) (x int) {
+			fmt.Sscanf(r.States.StateName(int(s)), "x=%d", &x)
+			return x
 		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Fatalf("choices %q: want %q\n%s", got, want, text)
+		for s, choices := range f.choices {
+			var got []string
+			for _, c := range choices {
+				action := p.Actions[c.action]
+				if wide[action] == nil {
+					got = append(got, fmt.Sprint(action, " ", c.probability[0], " ", value(c.next[0])))
+					continue
+				}
+				got = append(got, action)
+				left := slices.Clone(wide[action])
+				for i, s := range c.next {
+					left[value(s)] -= c.probability[i]
+					if slices.Index(c.next, s) < i {
+						t.Fatalf("x=%d is listed twice\n%s", value(s), text)
+					}
+				}
+				if slices.Max(left) > 1e-12 || slices.Min(left) < -1e-12 {
+					t.Fatalf("%s lacks %v\n%s", action, left, text)
+				}
+			}
+			slices.Sort(got)
+			if value(int32(s)) < 2 && !slices.Equal(got, want) {
+				t.Fatalf("state %d: choices %q: want %q\n%s", s, got, want, text)
+			}
 		}
 	}
 }

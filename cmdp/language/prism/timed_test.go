@@ -239,7 +239,8 @@ func TestTimedPrograms(t *testing.T) {
 				slices.SortStableFunc(x, func(a, b string) int { return -strings.Compare(a[:1], b[:1]) })
 				return strings.Join(x, ",")
 			}) {
-				if got[name] = lines[1:]; lines[0] != "0" {
+				got[name] = lines[1:]
+				if lines[0] != "0" {
 					t.Fatalf("%s earns %s\n%s", name, lines[0], text)
 				}
 			}
