@@ -737,6 +737,59 @@ func checkRest(t *testing.T, p *language.Program, rest term, text string) {
 	}
 }
 
+// TestRandomGames gives the actions of random programs, and the commands without one, to two players or to nobody. A
+// state belongs to the player who has its choices; it is an error if that is nobody, or both.
+func TestRandomGames(t *testing.T) {
+	games := make(map[bool]int)
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(28, seed))
+		plain, text := drawProgram(rng)
+		if plain.chain || len(plain.starts()) == 0 {
+			continue
+		}
+		has, lists := make(map[string]int), [3][]string{}
+		for i, m := range plain.modules {
+			for _, c := range m {
+				if _, ok := has[c.action]; !ok {
+					has[c.action] = rng.IntN(14) / 5
+					if c.action != "" {
+						lists[has[c.action]] = append(lists[has[c.action]], "["+c.action+"]")
+					}
+				}
+			}
+			if player, ok := has[""]; ok && i == len(plain.modules)-1 {
+				for k := range plain.modules {
+					lists[player] = append(lists[player], fmt.Sprint("m", k))
+				}
+			}
+		}
+		text = fmt.Sprintf("smg player one %s endplayer player two %s endplayer\n", strings.Join(lists[0], ","),
+			strings.Join(lists[1], ",")) + strings.TrimPrefix(text, "mdp")
+		wrong := false
+		owners := make(map[string]int)
+		for state, lines := range plain.rows() {
+			for i, line := range lines[1:] {
+				action, _, _ := strings.Cut(line, ": ")
+				wrong = wrong || has[action] == 2 || i > 0 && has[action] != owners[state]
+				owners[state] = has[action]
+			}
+		}
+		r, err := explore(text, nil, 1)
+		if (err != nil) != wrong || err != nil && !strings.Contains(err.Error(), "player") {
+			t.Fatalf("%v: want an error: %t\n%s", err, wrong, text)
+		}
+		games[wrong]++
+		for s := 0; !wrong && s < len(r.owners); s++ {
+			if name := fmt.Sprint(vector(r.result.States.StateName(s))); r.owners[s] != owners[name] {
+				t.Fatalf("%s belongs to player %d\n%s", name, r.owners[s], text)
+			}
+		}
+	}
+	if games[true] < 20 || games[false] < 20 {
+		t.Errorf("%d games are right and %d wrong", games[false], games[true])
+	}
+}
+
 // TestRepeated: however many updates and commands there are, successors of a choice are listed once, and choices with
 // the same action and successors.
 func TestRepeated(t *testing.T) {
