@@ -3,15 +3,17 @@ package markov
 import (
 	"context"
 	"math"
+	"slices"
 
 	"cmdpsolve/internal/threshold"
 )
 
-// improve changes the choices of a policy wherever another is better by more than rounding, and reports
-// whether there were any, and whether there are no more: values are then so low that no choice gains. Its sweeps go
-// to and fro and lower h at once, so that what is found in one place is known in others, as in modified policy
-// iteration (Puterman, Shin 1978). States in a row are swept until they settle, as their successors are close in memory
-// as a rule, and many of them are among themselves.
+// improve changes the choices of a policy wherever another is better by more than rounding, and reports whether there
+// were any, and whether there are no more: values are then so low that no choice gains. They are not where a choice that
+// surely stays in its state gains, which is a better class and takes the value to −∞. Its sweeps go to and fro and lower
+// h at once, so that what is found in one place is known in others, as in modified policy iteration (Puterman, Shin
+// 1978). States in a row are swept until they settle, as their successors are close in memory as a rule, and many of
+// them are among themselves.
 func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	mean float64) (found, settled bool) {
 	size := 0.0
@@ -41,7 +43,8 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 			changed, found = changed || improved, found || other
 		}
 		if !changed || ctx.Err() != nil { // what follows looks at ctx
-			return found, !changed
+			endless := func(s int32) bool { return math.IsInf(p.Bias[s], -1) }
+			return found, !changed && !slices.ContainsFunc(states, endless)
 		}
 	}
 	return found, false
