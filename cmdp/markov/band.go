@@ -32,11 +32,12 @@ func (f *band) positionOf(s, n int) int {
 	return 2*(n-1-s) + 1
 }
 
-// measure sets the width of the band of a chain, and whether it is folded.
-func (f *band) measure(y *Chain) {
+// measure sets the width of the band of a chain, and whether it is folded. It goes no further than to see that the width
+// is above most.
+func (f *band) measure(y *Chain, most int) {
 	n := y.States()
 	straight, round := 0, 0
-	for s := range n {
+	for s := 0; s < n && min(straight, 2*round) <= most; s++ {
 		for _, next := range y.next[y.first[s]:y.first[s+1]] {
 			far := max(int(next)-s, s-int(next))
 			straight, round = max(straight, far), max(round, min(far, n-far))
@@ -50,7 +51,7 @@ func (f *band) measure(y *Chain) {
 
 // factorize reports false for a chain that is no narrow band, or has a part that it does not leave, and where ctx ends.
 func (f *band) factorize(ctx context.Context, y *Chain) bool {
-	f.measure(y)
+	f.measure(y, threshold.Band)
 	if f.width > threshold.Band {
 		return false
 	}

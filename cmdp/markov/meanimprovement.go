@@ -9,11 +9,11 @@ import (
 )
 
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports whether there
-// were any, and whether there are no more: values are then so low that no choice gains. They are not where a choice that
-// surely stays in its state gains, which is a better class and takes the value to −∞. Its sweeps go to and fro and lower
-// h at once, so that what is found in one place is known in others, as in modified policy iteration (Puterman, Shin
-// 1978). States in a row are swept until they settle, as their successors are close in memory as a rule, and many of
-// them are among themselves.
+// were any, and whether there are no more: values are then so low that no choice gains. They are not where a choice
+// that surely stays in its state gains, which is a better class and takes the value to −∞. Its sweeps go to and fro
+// and lower h at once, so that what is found in one place is known in others, as in modified policy iteration
+// (Puterman, Shin 1978). States in a row are swept until they settle, as their successors are close in memory as a
+// rule, and many of them are among themselves.
 func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	mean float64) (found, settled bool) {
 	size := 0.0
