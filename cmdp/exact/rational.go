@@ -167,9 +167,11 @@ func (p *infiniteHorizon) loweredValues(ctx context.Context, z *markov.LeastTota
 		return nil, err
 	}
 	v := p.liftValues(nil, z)
+	// Where rewards cancel out all values may be 0, and what the rewards are the sums of is rounded all the same.
+	size := max(floats.Norm(z.Values, math.Inf(1)), floats.Norm(z.Weight, math.Inf(1)))
 	for s := range v {
 		if p.gamma < 1 && p.quotient.Number[s] != p.quotient.Rest {
-			v[s] -= slack * 16 * roundoff * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
+			v[s] -= slack * 16 * roundoff * size / (1 - p.gamma)
 		}
 	}
 	return v, nil
