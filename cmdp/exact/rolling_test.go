@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -104,7 +105,7 @@ func TestRollingIsThePlanOfTheRest(t *testing.T) {
 			penalties[k] = 100
 		}
 		p, err := exact.NewRollingPlanner(t.Context(), parts, 2, []int{1}, exact.Rolling{Cost: goal, Limits: limits,
-			Penalties: penalties, Gap: 1e-8})
+			Penalties: penalties, Gap: 1e-8, Known: knownPolicies(rng, parts)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,8 +119,23 @@ func TestRollingIsThePlanOfTheRest(t *testing.T) {
 			for k := range starts {
 				starts[k] = rest[k][h].StartStates()
 			}
-			if err := p.Plan(t.Context(), h, starts, past); err != nil {
-				t.Fatalf("%s: %v", name, err)
+			other := p.Clone() // one of the two plans from elsewhere, and what it finds is nothing to the other
+			if rng.IntN(2) == 0 {
+				p, other = other, p
+			}
+			elsewhere := make([][]cmdp.StartState, n)
+			for k := range elsewhere {
+				elsewhere[k] = []cmdp.StartState{{State: 1, Probability: 1}}
+			}
+			early := rng.IntN(2) == 0
+			for _, first := range []bool{early, !early} {
+				q, from, before := p, starts, past
+				if !first {
+					q, from, before = other, elsewhere, make([]float64, width)
+				}
+				if err := q.Plan(t.Context(), h, from, before); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
 			}
 			checkRolling(t, name, p, parts, rest, h, goal, limits, past)
 			checkRollingDual(t, name, p, parts, rest, h, goal, limits, past)
@@ -129,6 +145,28 @@ func TestRollingIsThePlanOfTheRest(t *testing.T) {
 			past[1] = floats.Sum(past[2:])
 		}
 	}
+}
+
+// knownPolicies draws policies of each part, for some nil.
+func knownPolicies(rng *rand.Rand, parts []exact.Part) (known [][]*exact.Policy) {
+	if rng.IntN(3) == 0 {
+		return nil
+	}
+	for _, x := range parts {
+		var of []*exact.Policy
+		for range 1 + rng.IntN(3) {
+			rules := make([]markov.Rule, x.Model.Horizon())
+			for h := range rules {
+				rules[h].Actions = markov.NewActions(x.Model.States(), 3)
+				for s := range x.Model.States() {
+					rules[h].Actions.Set(s, rng.IntN(x.Model.Shape().Actions(h, s)))
+				}
+			}
+			of = append(of, exact.NewPolicy(rules))
+		}
+		known = append(known, of)
+	}
+	return known
 }
 
 func boxOf(t *testing.T, lower, upper float64, d int) *geometry.Box {
