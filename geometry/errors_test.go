@@ -119,6 +119,9 @@ func TestConstructorErrors(t *testing.T) {
 		{"preimage that misses", func() (any, error) {
 			return geometry.NewPreimage(rows{{0, 0}, {0, 0}}, []float64{5, 0}, ball)
 		}, "", geometry.ErrEmpty},
+		{"preimage that misses a side", func() (any, error) {
+			return geometry.NewPreimage(rows{{0, 0}, {1, 0}}, []float64{5, 0}, unit)
+		}, "row", geometry.ErrEmpty},
 		{"preimage that comes nearer to a cone the farther it goes", func() (any, error) {
 			cone, _ := geometry.NewSecondOrderCone(3)
 			return geometry.NewPreimage(rows{{-2, -2, -2}, {0, -2, -1}, {-2, -2, -2}}, []float64{2, 1, -2}, cone)
@@ -175,6 +178,15 @@ func TestTouchingSets(t *testing.T) {
 			[]float64{0.6, 0.8}},
 		"half-space and box": {func() (geometry.Set, error) { return geometry.Restrict(half, corner) },
 			[]float64{1, 0.5}},
+		"a row and a side": {func() (geometry.Set, error) { // 0.9/3 is below 0.3 by rounding
+			tenth := 0.1
+			low, _ := geometry.NewBox([]float64{3 * tenth, 0}, []float64{1, 1})
+			s, err := geometry.NewPolyhedron([][]float64{{3, 0}, {1, 1}, {1, -1}}, []float64{0.9, 1, 1})
+			if err != nil {
+				return nil, err
+			}
+			return geometry.Restrict(s, low)
+		}, []float64{0.3, 0}},
 		"rows that share edge": {func() (geometry.Set, error) {
 			return geometry.NewPolytope([][]float64{{1, 1}, {-1, -1}, {1, -1}, {-1, 1}}, []float64{1, -1, 0, 0})
 		}, []float64{0.5, 0.5}},

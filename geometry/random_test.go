@@ -368,6 +368,7 @@ func TestTurned(t *testing.T) {
 			t.Fatal(err)
 		}
 		sets := [][2]geometry.Compact{{hull, moved}}
+		checkHullOf(t, rng, trial, points, hull)
 		if len(points) <= d || flat {
 			for _, s := range sets[0] {
 				if room := s.(geometry.Interior).InteriorPoint(make([]float64, d)); room != 0 {
@@ -409,5 +410,49 @@ func TestTurned(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// checkHullOf: the hull of hulls, of single points and of points that nearly agree is that of all points.
+func checkHullOf(t *testing.T, rng *rand.Rand, trial int, points [][]float64, whole geometry.Compact) {
+	t.Helper()
+	d := len(points[0])
+	var parts []geometry.Compact
+	for at := 0; at < len(points); {
+		n := 1 + rng.IntN(len(points)-at)
+		part, err := geometry.NewHull(points[at : at+n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := geometry.NewPoint(points[at])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 && rng.IntN(2) == 0 {
+			parts = append(parts, one)
+		} else {
+			parts = append(parts, part)
+		}
+		at += n
+	}
+	hull, err := geometry.NewConvexHull(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		dir := normals(rng, d)
+		h, want := oracle.Support(hull, dir), oracle.Support(whole, dir)
+		if math.Abs(h-want) > 1e-12*(1+math.Abs(want)) {
+			t.Errorf("trial %d: hulls of parts of %v reach %g in direction %v: want %g", trial, points, h, dir, want)
+		}
+	}
+	beside, x := slices.Clone(points[0]), make([]float64, d)
+	beside[rng.IntN(d)] += 1e-6
+	near, err := geometry.NewHull(append(slices.Clone(points), beside))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if near.Project(x, beside); floats.Distance(x, beside, 2) > 1e-9 {
+		t.Errorf("trial %d: %v is not in its hull with %v", trial, beside, points)
 	}
 }
