@@ -32,8 +32,8 @@ func (f *band) positionOf(s, n int) int {
 	return 2*(n-1-s) + 1
 }
 
-// measure sets the width of the band of a chain, and whether it is folded. It goes no further than to see that the width
-// is above most.
+// measure sets the width of the band of a chain, and whether it is folded. It goes no further than to see that the
+// width is above most.
 func (f *band) measure(y *Chain, most int) {
 	n := y.States()
 	straight, round := 0, 0
