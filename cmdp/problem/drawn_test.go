@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exchange/numpy"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -238,6 +240,32 @@ func (f *drawnFile) checkRows(t *testing.T, p *Problem, what string) {
 	}
 }
 
+// apart returns a problem with the intervals of p, and the nominal model with a kernel for each step.
+func apart(t *testing.T, p *Problem) *Problem {
+	t.Helper()
+	m := p.Model
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
+	for range m.Horizon() {
+		spec.Kernels = append(spec.Kernels, *m.Kernel(0).Plain(m.Dim()))
+	}
+	with, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := p.WithModel(with)
+	if of.Intervals != nil || of.intervalLines != nil {
+		t.Fatal("intervals of another model are kept")
+	}
+	if p.Intervals == nil {
+		return of
+	}
+	iv, err := cmdp.NewIntervals(with, func(_, c int) (lower, upper []float64) { return p.Intervals.Row(0, c) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of.WithIntervals(iv)
+}
+
 // checkLines compares where the intervals of the first step stand with the lines of the file.
 func (f *drawnFile) checkLines(t *testing.T, p *Problem) {
 	t.Helper()
@@ -252,6 +280,53 @@ func (f *drawnFile) checkLines(t *testing.T, p *Problem) {
 			}
 		}
 	}
+}
+
+// writeLines writes the lines of a policy in a format that it draws, and returns the name of the file. What is for
+// every step has no step, null or 0.
+func writeLines(t *testing.T, rng *rand.Rand, file string, lines []string) string {
+	t.Helper()
+	var b bytes.Buffer
+	ending := []string{".csv", ".json", ".npz"}[rng.IntN(3)]
+	switch out := numpy.NewWriter(&b); ending {
+	case ".csv":
+		b.WriteString(strings.Join(lines, "\n") + "\n")
+	case ".json":
+		var rows []string
+		for _, line := range lines[1:] {
+			cells := strings.Split(line, ",")
+			step := `"step": ` + cmp.Or(cells[0], "null") + ", "
+			if cells[0] == "" && rng.IntN(2) == 0 {
+				step = ""
+			}
+			rows = append(rows, fmt.Sprintf(`{%s"state": %s, "action": "%s", "probability": %s}`, step, cells[1], cells[2],
+				cells[3]))
+		}
+		b.WriteString("[" + strings.Join(rows, ",\n") + "]")
+	default:
+		var steps, states []int64
+		var actions []string
+		var probabilities []float64
+		for _, line := range lines[1:] {
+			cells := strings.Split(line, ",")
+			step, _ := strconv.Atoi(cells[0])
+			state, _ := strconv.Atoi(cells[1])
+			x, _ := strconv.ParseFloat(cells[3], 64)
+			steps, states = append(steps, int64(step)), append(states, int64(state))
+			actions, probabilities = append(actions, cells[2]), append(probabilities, x)
+		}
+		out.Ints("step", steps)
+		out.Ints("state", states)
+		out.Strings("action", actions)
+		out.Floats("probability", probabilities)
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file+ending, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file + ending
 }
 
 // checkPolicy reads a random policy from which rows are missing. It has to be refused where it comes to a state
@@ -329,9 +404,7 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 			break
 		}
 	}
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file = writeLines(t, rng, file, lines)
 	f.checkBarred(t, withBarring(t, p), file, taken, missing)
 	for _, of := range []*Process{p.Process(), withParity(t, p)} { // whatever is remembered
 		got, err := ReadPolicy(file, of)
@@ -422,7 +495,7 @@ func (f *drawnFile) checkBarred(t *testing.T, of *Process, file string, taken []
 // TestDrawnFiles compares random files, as they are read and as they are written again, and random policies for them
 // with tables.
 func TestDrawnFiles(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "p.csv")
+	file := filepath.Join(t.TempDir(), "p")
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(23, seed))
 		f := drawFile(rng)
@@ -432,6 +505,15 @@ func TestDrawnFiles(t *testing.T) {
 		}
 		f.checkRows(t, p, "read")
 		f.checkLines(t, p)
+		if f.horizon > 0 && p.Model.Stationary() {
+			of := apart(t, p)
+			f.checkRows(t, of, "with a kernel for each step")
+			var b bytes.Buffer
+			if err := Write(&b, of); err != nil {
+				t.Fatal(err)
+			}
+			f.checkRows(t, mustParse(t, b.String()), "with a kernel for each step, written")
+		}
 		f.checkPolicy(t, rng, p, file)
 		f.checkPolicy(t, rng, padded(t, rng, p), file)
 		var b bytes.Buffer
@@ -499,6 +581,36 @@ func drawPolicy(rng *rand.Rand, x *Process) drawnPolicy {
 	return policy
 }
 
+// checkTables compares the tables of a controller with the policies that it draws from.
+func checkTables(t *testing.T, x *Process, tables *policyTables, mixture []drawnPolicy) {
+	t.Helper()
+	steps, states := max(1, x.horizon()), x.states()
+	if !slices.IsSorted(tables.Upto) || tables.Upto[len(tables.Upto)-1] != 1 || len(tables.Upto) != len(mixture) {
+		t.Fatalf("sums of weights %v", tables.Upto)
+	}
+	for i, policy := range mixture {
+		for h := range steps {
+			table := tables.Table[i*steps+h]
+			for s := range states {
+				got, before := make(map[string]float64), 0.0
+				first, end := tables.First[table*states+s], tables.First[table*states+s+1]
+				for e := first; e < end; e++ {
+					got[tables.Actions[tables.Action[e]]] += tables.Sum[e] - before
+					before = tables.Sum[e]
+				}
+				if first < end && before != 1 {
+					t.Fatalf("policy %d, step %d, state %d: sums end with %v", i, h+1, s, before)
+				}
+				for a, want := range policy[[2]int{h, s}] {
+					if name := x.ActionName(h, s, a); math.Abs(got[name]-want) > 1e-12 {
+						t.Fatalf("policy %d, step %d, state %d: %s has %v: want %v", i, h+1, s, name, got[name], want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestDrawnPoliciesReadBack writes random mixtures of random policies in every format, and reads them again: every
 // probability and weight is the same, bit for bit.
 func TestDrawnPoliciesReadBack(t *testing.T) {
@@ -530,6 +642,9 @@ func TestDrawnPoliciesReadBack(t *testing.T) {
 					}
 				}
 			}
+		}
+		if x.Model != nil {
+			checkTables(t, x, tablesOf(x, rows), mixture)
 		}
 		file := filepath.Join(dir, "p."+[]string{"csv", "json", "npz"}[seed%3])
 		if err := WritePolicy(file, x, rows); err != nil {

@@ -133,6 +133,67 @@ func TestFactorsHaveTheirNames(t *testing.T) {
 	}
 }
 
+// A drawnFactor is the text of a set, and how many coordinates it has; at least so many where its numbers leave it
+// open. A product two of whose factors are open is wrong.
+type drawnFactor struct {
+	text        string
+	least       int
+	open, wrong bool
+}
+
+func drawFactor(rng *rand.Rand, depth int) drawnFactor {
+	kind := rng.IntN(9)
+	if depth == 0 {
+		kind %= 6
+	}
+	if kind < 6 {
+		return []drawnFactor{{"{orthant: {}}", 1, true, false}, {"{simplex: {total: 2}}", 1, true, false},
+			{"{orthant: {dim: 2}}", 2, false, false}, {"{box: {lower: [0, 1]}}", 2, false, false},
+			{"{box: {upper: [3, null, 2]}}", 3, false, false}, {"{ball: {center: [1], radius: 1}}", 1, false, false}}[kind]
+	}
+	if kind < 8 {
+		f := drawFactor(rng, depth-1)
+		f.text = fmt.Sprintf([]string{"{scale: {set: %s, factor: 2}}", "{inflate: {set: %s, radius: 2}}"}[kind-6], f.text)
+		return f
+	}
+	var f drawnFactor
+	var parts []string
+	for range 1 + rng.IntN(3) {
+		part := drawFactor(rng, depth-1)
+		parts = append(parts, part.text)
+		f.wrong = f.wrong || part.wrong || f.open && part.open
+		f.open = f.open || part.open
+		f.least += part.least
+	}
+	f.text = "{product: [" + strings.Join(parts, ", ") + "]}"
+	return f
+}
+
+// TestSizesOfFactors: one factor of a product at most may leave open how many coordinates it takes; it takes those that
+// the others leave.
+func TestSizesOfFactors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 93))
+	built := make(map[bool]int)
+	for range 300 {
+		f := drawFactor(rng, 3)
+		root, bad := parseYAML(f.text, 1)
+		set := new(Set)
+		if bad != nil || !new(decoder).value(root, nil, reflect.ValueOf(set).Elem()) {
+			t.Fatal(f.text, bad)
+		}
+		for dim := f.least - 1; dim < f.least+3; dim++ {
+			_, err := set.Build(dim, nil)
+			good := !f.wrong && (dim == f.least || f.open && dim > f.least)
+			if built[good]++; dim > 0 && (err == nil) != good {
+				t.Fatalf("%s with %d coordinates: %v", f.text, dim, err)
+			}
+		}
+	}
+	if built[true] < 100 || built[false] < 100 {
+		t.Errorf("%v: want more of both", built)
+	}
+}
+
 // TestDistancesByDefinition: the distance to a set without bounds, however far it is, is that to the nearest point.
 func TestDistancesByDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 92))
