@@ -69,6 +69,13 @@ func Fits(t *testing.T, m *cmdp.Model, task cmdp.Task, r *Result) {
 	}
 	want(near(r.DualNorm, floats.Norm(r.Dual, 2)) && near(r.Rho, 2*r.DualNorm), "‖ψ‖ is %g", floats.Norm(r.Dual, 2))
 	want(r.Proof == nil || slices.Equal(r.Dual, r.Proof.Psi), "the proof has another ψ")
+	if r.targetTest.complete && r.Status == Optimal && len(r.Prices) > 0 {
+		dual := make([]float64, len(r.Dual))
+		for _, p := range r.Prices {
+			floats.AddScaled(dual, p.Multiplier, p.Normal)
+		}
+		want(slices.EqualFunc(dual, r.Dual, near), "multipliers make ψ %v", dual)
+	}
 	for k, p := range r.Prices {
 		want(p.Value >= 0 && p.Value <= p.Multiplier*(1+1e-9), "price %d", k)
 		want(k >= len(task.Constraints) || slices.Equal(p.Normal, task.Constraints[k].Normal), "price %d of another limit", k)
