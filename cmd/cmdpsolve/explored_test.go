@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/problem"
 )
 
@@ -630,6 +631,14 @@ func (a *pageAsked) checkWidened() {
 		a.t.Errorf("%s, widened: %s %g: the page says %s %g", a.file, want.text("status"), want.num("objective"),
 			report.text("status"), report.num("objective"))
 		return
+	}
+	for name := range want.obj("returns") {
+		sentence := fmt.Sprintf("%s is between %s and %s.", name,
+			report.Short(report.Number(want.num("returns."+name+".least"))),
+			report.Short(report.Number(want.num("returns."+name+".greatest"))))
+		if !slices.ContainsFunc(plan.texts("notes"), func(o string) bool { return sameSentence(o, sentence) }) {
+			a.t.Errorf("%s, widened: %q, and the page says %q", a.file, sentence, plan.texts("notes"))
+		}
 	}
 	for _, s := range want.list("shown") {
 		for _, sentence := range s.texts("note") {

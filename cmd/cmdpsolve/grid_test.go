@@ -82,8 +82,13 @@ func TestPlacesWithMemory(t *testing.T) {
 	if g.Rows != 2 || g.Columns != 4 || len(g.Row) != p.Model.States() || len(g.Row) <= len(places) {
 		t.Fatalf("%d rows, %d columns, %d states", g.Rows, g.Columns, len(g.Row))
 	}
+	recalled := map[string]bool{}
 	for s := range g.Row {
 		name, _, _ := strings.Cut(p.recalled(s), " ")
+		if recalled[p.recalled(s)] {
+			t.Errorf("two states of the product are called %s", p.recalled(s))
+		}
+		recalled[p.recalled(s)] = true
 		if got := [2]int{g.Row[s], g.Column[s]}; got != places[name] {
 			t.Errorf("%s is at %v: want %v", p.recalled(s), got, places[name])
 		}
