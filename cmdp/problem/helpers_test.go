@@ -2,6 +2,7 @@ package problem
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -146,12 +147,67 @@ func shapeDifference(x, y *cmdp.Shape) string {
 	return ""
 }
 
+// fewestRows is the number of rows that a file needs where every choice that all steps have is written once, and again
+// for the steps at which it is another than mostly. forced is that number where the rows of one choice have to say that
+// there are kernels for all steps, all alike.
+func fewestRows(p *Problem) (fewest, forced int) {
+	if p.Model == nil {
+		return 0, 0
+	}
+	steps, differ := p.steps(), false
+	for s := range p.Model.States() {
+		texts := make(map[string]map[string]int) // of each choice, how many steps have it so
+		for h := range steps {
+			rows, columns := p.Model.Rows(h), p.columns(h, s)
+			first, end := rows.Choices(s)
+			for c := first; c < end; c++ {
+				name := p.ActionName(h, s, (c-first)/columns) + " " + p.OpponentName(h, s, (c-first)%columns)
+				next, prob := rows.Row(c)
+				text := fmt.Sprint(next, prob)
+				for e := range next {
+					text += fmt.Sprint(rows.Outcome(c, e))
+				}
+				if p.Intervals != nil {
+					lower, upper := p.Intervals.Row(h, c)
+					text += fmt.Sprint(lower, upper)
+				}
+				if texts[name] == nil {
+					texts[name] = make(map[string]int)
+				}
+				texts[name][text]++
+			}
+		}
+		for _, of := range texts {
+			sum, most := 0, 0
+			for _, n := range of {
+				sum += n
+				most = max(most, n)
+			}
+			fewest += sum
+			if sum == steps {
+				fewest -= most - 1
+			}
+			differ = differ || most < steps
+		}
+	}
+	if differ || fewest == 0 {
+		return fewest, fewest
+	}
+	return fewest, fewest + steps - 1
+}
+
 // roundTrip writes p and reads it again. What is wanted stands there as it is told by itself.
 func roundTrip(t *testing.T, p *Problem) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
 		t.Fatalf("writing: %v", err)
+	}
+	if fewest, forced := fewestRows(p); p.Fleet == nil {
+		got := strings.Count(b.String(), "\n  - {state: ")
+		if got != fewest && got != forced {
+			t.Fatalf("%d rows: want %d\n%s", got, fewest, b.Bytes())
+		}
 	}
 	q, err := Parse("written.yaml", b.Bytes(), nil)
 	if err != nil {

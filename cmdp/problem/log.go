@@ -172,7 +172,7 @@ func (r *logReader) fits(x logStep) bool {
 	tr := r.episode
 	if tr.Steps == 0 {
 		if !slices.ContainsFunc(r.shape.StartStates(),
-			func(st cmdp.StartState) bool { return st.State == x.state && st.Probability > 0 }) {
+			func(st cmdp.StartState) bool { return st.State == x.state }) {
 			r.bad("episode %s begins in state %s, in which no episode can", shorten(r.label), r.of.StateName(x.state))
 			return false
 		}

@@ -46,27 +46,44 @@ func TestManyWrongNames(t *testing.T) {
 }
 
 // TestMistakesAreCounted: a name that there is not is told once, with the number of its places. Of more than ten such
-// names the first is told, with the number of the others and of all their places.
+// names the first is told, with the number of the others and of all their places. Texts that are no numbers are all
+// told. In tables it is the same.
 func TestMistakesAreCounted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 2))
 	for range 60 {
-		text := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [r]\ntransitions:\n"
-		forms := []struct{ key, row, place, message string }{
+		type form struct{ key, row, place, message string }
+		head := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [r]\ntransitions:"
+		text, start, end, prefix := head+"\n", "  - {state: 0, action: a%d, ", "}\n", "test.yaml:%d:%d: transitions[#]."
+		forms, before := []form{
 			{"states", "next: {9#: 1}", "next.9#", "unknown state 9#: want 0 to 0"},
 			{"returns", "next: {0: 1}, returns: {9#: 1}", "returns.9#", "unknown return: want r"},
 			{"horizon", "step: 9#, next: {0: 1}", "step", "got 9#: want a whole number from 1 to 2"},
+			{"let", "next: {0: 1}, returns: [x9#]", "returns[0]", "got x9#: want a number"},
+		}, 7
+		table := rng.IntN(2) == 0
+		if table {
+			text, start, end, prefix = "state,action,next,probability,r,step\n", "0,a%d,", "\n", "rows.csv:%d:%d: "
+			forms, before = []form{
+				{"states", "9#,1,0,", "next", "unknown state 9#: want 0 to 0"},
+				{"let", "0,1,x9#,", "r", `got "x9#": want a number`},
+				{"horizon", "0,1,0,9#", "step", "got 9#: want 1 to 2, or nothing for every step"},
+			}, 2
 		}
 		counts, order := make(map[[2]int]int), [][2]int(nil)
 		first := make(map[[2]int]string)
-		kinds, names := 1+rng.IntN(3), 1+rng.IntN(16)
+		kinds, names := 1+rng.IntN(len(forms)), 1+rng.IntN(16)
 		for i := range 1 + rng.IntN(60) {
 			at := [2]int{rng.IntN(kinds), rng.IntN(names)}
 			form, name := forms[at[0]], strconv.Itoa(at[1])
-			row := fmt.Sprintf("  - {state: 0, action: a%d, %s}\n", i, strings.ReplaceAll(form.row, "#", name))
+			row := fmt.Sprintf(start, i) + strings.ReplaceAll(form.row, "#", name) + end
 			if counts[at]++; counts[at] == 1 {
 				order = append(order, at)
-				column := strings.LastIndex(row, "9"+name) + 1
-				first[at] = fmt.Sprintf("test.yaml:%d:%d: transitions[%d].%s: ", i+7, column, i, form.place) + form.message
+				column := 1 + strings.LastIndex(row, "9"+name)
+				if form.key == "let" {
+					column--
+				}
+				first[at] = strings.Replace(fmt.Sprintf(prefix, i+before, column), "#", strconv.Itoa(i), 1)
+				first[at] += form.place + ": " + form.message
 				first[at] = strings.ReplaceAll(first[at], "#", name)
 			}
 			text += row
@@ -81,10 +98,11 @@ func TestMistakesAreCounted(t *testing.T) {
 					places += n
 				}
 			}
+			many := others >= 10 && forms[at[0]].key != "let"
 			switch n := counts[at]; {
-			case others >= 10 && told[at[0]]:
+			case many && told[at[0]]:
 				continue
-			case others >= 10:
+			case many:
 				told[at[0]] = true
 				first[at] += fmt.Sprintf(" (and %d more like it in %d places: is %s right?)", others, places, forms[at[0]].key)
 			case n > 1:
@@ -92,7 +110,12 @@ func TestMistakesAreCounted(t *testing.T) {
 			}
 			want = append(want, first[at])
 		}
-		_, err := Parse("test.yaml", []byte(text), nil)
+		var files fstest.MapFS
+		if table {
+			files = fstest.MapFS{"rows.csv": {Data: []byte(text)}}
+			text = head + " {file: rows.csv}\n"
+		}
+		_, err := Parse("test.yaml", []byte(text), files)
 		if got := fmt.Sprint(err); err != nil && got != strings.Join(want, "\n") || (err == nil) != (want == nil) {
 			t.Fatalf("%v\nwant %s\nin %s", err, strings.Join(want, "\n"), text)
 		}

@@ -434,7 +434,7 @@ func TestJSONErrorsAreThoseOfJSON(t *testing.T) {
 }
 
 // TestTablesWithAndWithoutQuotes reads tables that both readers know, once without quotes
-// and once with a last line that has some, which changes the reader.
+// and once with a last line that has some, which changes the reader. Rows stand at the beginning, and behind a block.
 func TestTablesWithAndWithoutQuotes(t *testing.T) {
 	const head = "state,action,next,probability,reward,cost\n"
 	long := []byte(head)
@@ -455,16 +455,19 @@ func TestTablesWithAndWithoutQuotes(t *testing.T) {
 		"sums":            head + "0,a,1,0.25,2,3\n1,b,1,0.5,2,3\n\n0,a,1,0.25,2,3\n",
 		"the only column": "\n\nstate\n",
 	} {
-		p, err := readSidecar("csv", []byte(text+"2,z,2,1,0,0"))
-		q, quoted := readSidecar("csv", []byte(text+`"2",z,"2",1,0,"0"`))
-		if fmt.Sprint(err) != fmt.Sprint(quoted) {
-			t.Errorf("%s: without quotes\n%v\nwith them\n%v", name, err, quoted)
-		}
-		if err == nil && difference(p, q) != "" {
-			t.Errorf("%s: the models differ in their %s", name, difference(p, q))
-		}
-		if name == "long" && (err != nil || p.Model.Transitions() != 3*csvBlock/30+1) {
-			t.Errorf("%s: error %v", name, err)
+		for _, blank := range []int{0, csvBlock} {
+			text := strings.Replace(text, "\n", strings.Repeat("\n", 1+blank), 1)
+			p, err := readSidecar("csv", []byte(text+"2,z,2,1,0,0"))
+			q, quoted := readSidecar("csv", []byte(text+`"2",z,"2",1,0,"0"`))
+			if fmt.Sprint(err) != fmt.Sprint(quoted) {
+				t.Errorf("%s behind %d blank lines: without quotes\n%v\nwith them\n%v", name, blank, err, quoted)
+			}
+			if err == nil && difference(p, q) != "" {
+				t.Errorf("%s: the models differ in their %s", name, difference(p, q))
+			}
+			if name == "long" && (err != nil || p.Model.Transitions() != 3*csvBlock/30+1) {
+				t.Errorf("%s: error %v", name, err)
+			}
 		}
 	}
 }
@@ -569,7 +572,7 @@ func TestPlacesOfMistakes(t *testing.T) {
 	}
 	const entries = 3 * npzBlock
 	for i, key := range npzKeys {
-		arrays, at := make(map[string][]byte), rng.IntN(entries)
+		arrays, at := make(map[string][]byte), npzBlock+rng.IntN(entries-npzBlock) // not in the first block
 		for _, name := range npzKeys[:6] {
 			values := make([]float64, entries)
 			for e := range values {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,9 +26,29 @@ transitions:
   - {state: 0, action: stay, next: {0: 1}, returns: [-1, 0]}
 `
 
-// TestExpressions: a coefficient that is written as 1 is left out, as is one that is 0.
+// TestExpressions: a coefficient that is written as 1 is left out, as is one that is 0. Linear forms are read as
+// arithmetic, with a value for each return, and are what they say up to three digits.
 func TestExpressions(t *testing.T) {
 	p := mustParse(t, taskHead).Process()
+	rng := rand.New(rand.NewPCG(28, 1))
+	product := regexp.MustCompile(`(\d) ([a-z])`)
+	for range 200 {
+		of := []float64{0, 0}
+		for i := range of {
+			of[i] = []float64{0, 1, -1, 1 - 1e-9, 2.5, -1. / 3, 12345, -2e-7}[rng.IntN(8)]
+		}
+		text := p.Expression(of)
+		for i, x := range of {
+			c := &constants{value: map[string]float64{"reward": float64(1 - i), "cost": float64(i)}}
+			got, complaint := c.evaluate("0 + " + product.ReplaceAllString(text, "$1*$2"))
+			if text != "" && (complaint != "" || math.Abs(got-x) > 5e-3*math.Abs(x)) {
+				t.Fatalf("%v: %q: %g for %s: %s", of, text, got, p.Returns[i], complaint)
+			}
+		}
+		if (text == "") != (of[0] == 0 && of[1] == 0) {
+			t.Fatalf("%v: %q", of, text)
+		}
+	}
 	for want, of := range map[string][]float64{"reward - cost": {1, -1 + 1e-9}, "-reward + 2.5 cost": {-1, 2.5},
 		"cost": {0, 1 + 1e-12}, "-0.333 reward": {-1. / 3, 0}} {
 		if got := p.Expression(of); got != want {
