@@ -153,6 +153,7 @@ type plainProgram struct {
 	silent  bool            // no action but that without a name is possible
 	initial *term           // where it begins, in all states where this holds; nil for x0=0, x1=1 and so on
 	staged  bool            // values go by way of a transient variable and a function
+	indexed bool            // values are assigned in two steps, by indices
 }
 
 // quarters is the term a + b·x_v.
@@ -251,6 +252,10 @@ func (p *plainProgram) jani() string {
 				if p.staged {
 					assign = fmt.Sprintf(`{"ref":"x%d","value":{"op":"call","function":"last","args":[0]},"index":1},`+
 						`{"ref":"t","value":%s}`, i, u.value.jani)
+				} else if p.indexed {
+					assign = fmt.Sprintf(`{"ref":"x%d","value":{"op":"%%","left":{"op":"+","left":"x%[1]d","right":2},"right":3},`+
+						`"index":1},{"ref":"x%[1]d","value":{"op":"%%","left":{"op":"+","left":%s,"right":1},"right":3},"index":-1}`,
+						i, u.value.jani)
 				}
 				to = append(to, fmt.Sprintf(`{"location":"l","probability":{"exp":{"op":"/","left":%s,"right":4}},`+
 					`"assignments":[%s]}`, u.quarters.jani, assign))
@@ -263,10 +268,13 @@ func (p *plainProgram) jani() string {
 				c.guard.jani, strings.Join(to, ",")))
 			knows[c.action] = true
 		}
+		local := ""
+		if p.staged {
+			local = `"variables":[{"name":"t","type":"int","transient":true,"initial-value":1}],"functions":[{"name":"last",` +
+				`"type":"int","parameters":[{"name":"v","type":"int"}],"body":{"op":"+","left":"v","right":"t"}}],`
+		}
 		automata = append(automata, fmt.Sprintf(`{"name":"m%d","locations":[{"name":"l"}],"initial-locations":["l"],`+
-			`"variables":[{"name":"t","type":"int","transient":true,"initial-value":1}],"functions":[{"name":"last",`+
-			`"type":"int","parameters":[{"name":"v","type":"int"}],"body":{"op":"+","left":"v","right":"t"}}],`+
-			`"edges":[%s]}`, i, strings.Join(edges, ",")))
+			`%s"edges":[%s]}`, i, local, strings.Join(edges, ",")))
 		enabled := ""
 		if p.idle && i == 0 {
 			enabled, knows["a"] = `,"input-enable":["a"]`, true
@@ -557,6 +565,7 @@ func TestRandomPrograms(t *testing.T) {
 				plain.idle = seed%4 == 1
 				plain.silent = seed%5 == 2 && len(plain.modules) > 1
 				plain.staged = seed%3 == 0
+				plain.indexed = seed%3 == 1
 				text = plain.jani()
 				p, err = jani.Read("m.jani", []byte(text), nil)
 			}
@@ -600,6 +609,7 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, thread
 		t.Fatalf("deadlocks %v, and %v by the condition, %v: want %v\n%s", r.Deadlocks, dead, err, stuck, text)
 	}
 	checkModel(t, p, &f, r, text)
+	checkLimits(t, p, &f, text)
 	condition, err = p.Parse(`"init"`)
 	if err != nil {
 		t.Fatal(err)
@@ -620,6 +630,26 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, thread
 		}
 	}
 	return len(rows)
+}
+
+// checkLimits: a limit of as many states or transitions as there are is kept, and one below that is not.
+func checkLimits(t *testing.T, p *language.Program, f *found, text string) {
+	t.Helper()
+	states, transitions := len(f.choices), 0
+	for _, choices := range f.choices {
+		for _, c := range choices {
+			transitions += len(c.next)
+		}
+	}
+	for _, o := range []language.ExploreOptions{{States: states}, {Transitions: transitions}, {States: states - 1},
+		{Transitions: transitions - 1}} {
+		_, err := language.Explore(context.Background(), p, nothing{}, o)
+		below := o.States == states-1 && states > 1 || o.Transitions == transitions-1 && transitions > 1
+		if (err != nil) != below || err != nil && !strings.Contains(err.Error(), "the model is too large") {
+			t.Fatalf("%d states and %d transitions, at most %d and %d: %v\n%s", states, transitions, o.States,
+				o.Transitions, err, text)
+		}
+	}
 }
 
 // checkModel: the model of a program has what was found. Where no choice is, but a reward, there is a loop and the
@@ -676,7 +706,8 @@ func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explore
 	}
 }
 
-// checkEntering: a choice earns the probability to come into the states where a condition holds.
+// checkEntering: a choice earns the probability to come into the states where a condition holds. It holds initially
+// if it does in some initial state.
 func checkEntering(t *testing.T, p *language.Program, when term, text string) {
 	t.Helper()
 	condition, err := p.Parse(when.text)
@@ -688,6 +719,12 @@ func checkEntering(t *testing.T, p *language.Program, when term, text string) {
 	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
+	}
+	begins, err := p.Initially(condition)
+	if err != nil || begins != slices.ContainsFunc(r.Initial, func(s int32) bool {
+		return when.of(vector(r.States.StateName(int(s)))) > 0
+	}) {
+		t.Fatalf("%s holds initially: %t, %v\n%s", when.text, begins, err, text)
 	}
 	for s, choices := range f.choices {
 		for i, c := range choices {
