@@ -111,13 +111,18 @@ func TestRefused(t *testing.T) {
 		if c.old != "" && !strings.Contains(plain, c.old) {
 			t.Fatalf("%s is not in the model", c.old)
 		}
-		_, err := jani.Read("m.jani", []byte(text), map[string]string{"N": "3"})
-		if c.want == "" && err == nil {
-			continue
-		}
 		at := "m.jani: "
 		if c.at != "" {
 			at = "m.jani:" + c.at + ": "
+		}
+		named := strings.ReplaceAll(text, `"x"`, `"ξ"`) // places count characters
+		_, err := jani.Read("m.jani", []byte(named), map[string]string{"N": "3"})
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), at) {
+			t.Errorf("%s → %s, with the name ξ for x: got %v, want\n%s", c.old, c.new, err, at)
+		}
+		_, err = jani.Read("m.jani", []byte(text), map[string]string{"N": "3"})
+		if c.want == "" && err == nil {
+			continue
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), at) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s → %s: got\n%v, want\n%s%s", c.old, c.new, err, at, c.want)

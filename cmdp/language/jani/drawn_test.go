@@ -1,0 +1,260 @@
+package jani_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/language/jani"
+)
+
+// names are what things of a model are called: global variables g0 and g1, functions F0 and F1, automata A0 and A1, and
+// in them variables A0x and A0y and a function A0f, whose parameter is A0v.
+type names map[string]string
+
+// drawNames draws names of which the same may mean several things, in the file or in an automaton.
+func drawNames(rng *rand.Rand) names {
+	n := make(names)
+	call := func(things string, from ...string) {
+		rng.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
+		for i, thing := range strings.Fields(things) {
+			n[thing] = from[i]
+		}
+	}
+	call("A0 A1", "p", "q", "x")
+	call("g0 g1", "p", "q", "x", "y")
+	call("F0 F1", "f", "h", "x")
+	for _, a := range []string{"A0", "A1"} {
+		call(a+"x "+a+"y", "p", "q", "x", "y", "z")
+		call(a+"f", "f", "h", "x", "k")
+		call(a+"v", "p", "x", "v")
+	}
+	call("Fv", "p", "x", "v")
+	return n
+}
+
+// visible returns those of some things that have the names, the inner ones of the same name before the outer ones.
+func (n names) visible(inner, outer []string) []string {
+	return append(slices.Clone(inner), slices.DeleteFunc(slices.Clone(outer), func(thing string) bool {
+		return slices.ContainsFunc(inner, func(i string) bool { return n[i] == n[thing] })
+	})...)
+}
+
+// drawNamed draws a model of two automata in which things stand as «thing».
+func drawNamed(rng *rand.Rand, n names) string {
+	variable := func(thing string) string {
+		return fmt.Sprintf(`{"name":"«%s»","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":2},`+
+			`"initial-value":%d}`, thing, rng.IntN(3))
+	}
+	var sum func(variables, functions []string, depth int) string
+	sum = func(variables, functions []string, depth int) string {
+		switch k := rng.IntN(4); {
+		case depth == 0 || k == 0:
+			return `"«` + variables[rng.IntN(len(variables))] + `»"`
+		case k == 1 || len(functions) == 0:
+			return fmt.Sprintf(`{"op":"+","left":%s,"right":%s}`, sum(variables, functions, depth-1),
+				sum(variables, functions, depth-1))
+		}
+		return fmt.Sprintf(`{"op":"call","function":"«%s»","args":[%s]}`, functions[rng.IntN(len(functions))],
+			sum(variables, functions, depth-1))
+	}
+	function := func(thing, parameter, body string) string {
+		return fmt.Sprintf(`{"name":"«%s»","type":"int","parameters":[{"name":"«%s»","type":"int"}],"body":%s}`, thing,
+			parameter, body)
+	}
+	globals, functions := []string{"g0", "g1"}, []string{"F0", "F1"}
+	ofF := n.visible([]string{"Fv"}, globals)
+	var automata []string
+	for _, a := range []string{"A0", "A1"} {
+		own := n.visible([]string{a + "x", a + "y"}, globals)
+		calls := n.visible([]string{a + "f"}, functions)
+		var edges []string
+		for range 1 + rng.IntN(3) {
+			to := own[:2]
+			if i := rng.IntN(len(own)); i > 1 {
+				to = own[i:]
+			}
+			edges = append(edges, fmt.Sprintf(`{"location":"l%d","guard":{"exp":{"op":"≠","left":%s,"right":%d}},
+				"destinations":[{"location":"l%d","assignments":[{"ref":"«%s»","value":{"op":"%%","left":%s,"right":3}}]}]}`,
+				rng.IntN(2), sum(own, calls, 2), rng.IntN(3), rng.IntN(2), to[0], sum(own, calls, 3)))
+		}
+		body := sum(n.visible([]string{a + "v"}, own), n.visible(nil, calls[1:]), 2)
+		automata = append(automata, fmt.Sprintf(`{"name":"«%s»","variables":[%s,%s],"functions":[%s],
+			"locations":[{"name":"l0"},{"name":"l1"}],"initial-locations":["l0"],"edges":[%s]}`, a, variable(a+"x"),
+			variable(a+"y"), function(a+"f", a+"v", body), strings.Join(edges, ",")))
+	}
+	return header("mdp") + fmt.Sprintf(`"features":["functions"],"variables":[%s,%s],"functions":[%s,%s],"automata":[%s],
+		"system":{"elements":[{"automaton":"«A0»"},{"automaton":"«A1»"}]}}`, variable("g0"), variable("g1"),
+		function("F0", "Fv", sum(ofF, nil, 2)), function("F1", "Fv", sum(ofF, functions[:1], 2)),
+		strings.Join(automata, ","))
+}
+
+// TestNames: a model in which a name means something else in each automaton, or several things, is the one in which all
+// things have names of their own.
+func TestNames(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 2))
+	for range 100 {
+		n := drawNames(rng)
+		text := drawNamed(rng, n)
+		var called, apart []string
+		for thing, name := range n {
+			called = append(called, "«"+thing+"»", name)
+			apart = append(apart, "«"+thing+"»", thing)
+		}
+		said := func(names []string) []any {
+			m, err := model(strings.NewReplacer(names...).Replace(text), nil)
+			if err != nil {
+				t.Fatalf("%v\n%v\n%s", err, n, text)
+			}
+			all := []any{m.First, m.Offset, m.Target}
+			for _, v := range m.Described.Columns() {
+				all = append(all, v.Ints)
+			}
+			return all
+		}
+		if got, want := said(called), said(apart); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got\n%v\nwant\n%v\n%v\n%s", got, want, n, text)
+		}
+	}
+}
+
+// An earning has the values of transient variables r0 and r1 in locations and with each destination of edges.
+type earning struct {
+	initial  [2]float64
+	location [][2]float64
+	step     [][2]float64
+}
+
+// draw assigns some of the variables, and writes how.
+func (e *earning) draw(rng *rand.Rand) (values [2]float64, text string) {
+	var list []string
+	for i := range values {
+		values[i] = e.initial[i]
+		if rng.IntN(3) == 0 {
+			values[i] = float64(1 + rng.IntN(3))
+			list = append(list, fmt.Sprintf(`{"ref":"r%d","value":%g}`, i, values[i]))
+		}
+	}
+	return values, strings.Join(list, ",")
+}
+
+// drawEarning draws an automaton with three locations. Each destination of its edges has its number in x.
+func drawEarning(rng *rand.Rand) (e *earning, text string) {
+	e = &earning{initial: [2]float64{float64(rng.IntN(2) * 4), float64(rng.IntN(2) * 5)}, step: make([][2]float64, 1)}
+	var locations, edges []string
+	for i := range 3 {
+		values, list := e.draw(rng)
+		e.location = append(e.location, values)
+		locations = append(locations, fmt.Sprintf(`{"name":"l%d","transient-values":[%s]}`, i, list))
+	}
+	for range 1 + rng.IntN(4) {
+		var to []string
+		for range 2 {
+			values, list := e.draw(rng)
+			list = strings.TrimSuffix(fmt.Sprintf(`{"ref":"x","value":%d},%s`, len(e.step), list), ",")
+			to = append(to, fmt.Sprintf(`{"location":"l%d","probability":{"exp":0.5},"assignments":[%s]}`, rng.IntN(3), list))
+			e.step = append(e.step, values)
+		}
+		edges = append(edges, fmt.Sprintf(`{"location":"l%d",%s"destinations":[%s]}`, rng.IntN(3),
+			[]string{"", `"action":"a",`, `"action":"b",`}[rng.IntN(3)], strings.Join(to, ",")))
+	}
+	return e, fmt.Sprintf(`"variables":[{"name":"x","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":9},
+		"initial-value":0},{"name":"r0","type":"real","transient":true,"initial-value":%g},
+		{"name":"r1","type":"real","transient":true,"initial-value":%g}],"automata":[{"name":"P","locations":[%s],
+		"initial-locations":["l0"],"edges":[%s]}],"system":{"elements":[{"automaton":"P"}]}`, e.initial[0], e.initial[1],
+		strings.Join(locations, ","), strings.Join(edges, ","))
+}
+
+// TestRandomRewards compares what transient variables and properties earn with the values that they have in the
+// locations that are left, and in steps. A property that is refused leaves nothing behind.
+func TestRandomRewards(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 3))
+	values := map[string]func(r [2]float64) float64{
+		`"r0"`: func(r [2]float64) float64 { return r[0] }, `"r1"`: func(r [2]float64) float64 { return r[1] },
+		`{"op":"+","left":"r0","right":"r1"}`: func(r [2]float64) float64 { return r[0] + r[1] },
+		`2`:                                   func([2]float64) float64 { return 2 },
+	}
+	type asked struct {
+		value       func(r [2]float64) float64
+		steps, exit bool
+	}
+	for range 100 {
+		e, text := drawEarning(rng)
+		var wanted []asked
+		var list []string
+		for range rng.IntN(6) {
+			exp := slices.Sorted(maps.Keys(values))[rng.IntN(4)]
+			how := 1 + rng.IntN(3)
+			a := asked{values[exp], how&1 > 0, how&2 > 0}
+			refused := ""
+			if rng.IntN(4) == 0 {
+				refused = `,"reward-instants":[{"exp":1,"accumulate":["steps"],"instant":1}]`
+				a.value = nil
+			}
+			list = append(list, fmt.Sprintf(`{"name":"%s","expression":{"op":"filter","fun":"max","states":{"op":"initial"},
+				"values":{"op":"Emax","exp":%s,"accumulate":%s,"reach":{"op":"=","left":"x","right":3}%s}}}`,
+				[]string{"r0", "p", "p'", "q"}[rng.IntN(4)], exp,
+				[]string{"", `["steps"]`, `["exit"]`, `["exit","steps"]`}[how], refused))
+			wanted = append(wanted, a)
+		}
+		text = header("mdp") + text + `,"properties":[` + strings.Join(list, ",") + `]}`
+		m, err := model(text, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		properties, err := jani.Properties("m.jani", []byte(text), nil)
+		if err != nil || len(properties) != len(wanted) {
+			t.Fatalf("%d properties, %v\n%s", len(properties), err, text)
+		}
+		of := map[string]bool{"r0": true, "r1": true}
+		e.check(t, m, "r0", values[`"r0"`], true, true)
+		e.check(t, m, "r1", values[`"r1"`], true, true)
+		for i, a := range wanted {
+			if p := properties[i]; a.value == nil {
+				if p.Err == nil {
+					t.Fatalf("property %d is read\n%s", i, text)
+				}
+			} else if p.Err != nil {
+				t.Fatalf("property %d: %v\n%s", i, p.Err, text)
+			} else {
+				of[p.Formulas[0].Reward] = true
+				e.check(t, m, p.Formulas[0].Reward, a.value, a.steps, a.exit)
+			}
+		}
+		if len(of) != len(m.Rewards) {
+			t.Fatalf("%d rewards: want %d\n%s", len(m.Rewards), len(of), text)
+		}
+	}
+}
+
+// check compares a reward of a model with what is earned by a step and on leaving a location.
+func (e *earning) check(t *testing.T, m *exchange.Model, name string, of func(r [2]float64) float64, steps, exit bool) {
+	t.Helper()
+	i := slices.IndexFunc(m.Rewards, func(r exchange.Reward) bool { return r.Name == name })
+	if i < 0 {
+		t.Fatalf("no reward %s\n%s", name, rows(m))
+	}
+	variables := m.Described.Columns()
+	for s := range m.States() {
+		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+			for b := m.Offset[c]; b < m.Offset[c+1]; b++ {
+				want := 0.0
+				if steps {
+					want += of(e.step[variables[0].Ints[m.Target[b]]])
+				}
+				if exit {
+					want += of(e.location[variables[1].Ints[s]])
+				}
+				if got := m.Rewards[i].Total(s, c, b); math.Abs(got-want) > 1e-9 {
+					t.Fatalf("%s earns %g with destination %d of choice %d: want %g\n%s", name, got, b, c, want, rows(m))
+				}
+			}
+		}
+	}
+}
