@@ -477,6 +477,73 @@ func TestTogether(t *testing.T) {
 		if got := returnsOf(t, c.model, first); !floats.EqualApprox(got, sum, 1e-9) {
 			t.Errorf("case %d: %v together: want %v", i, got, sum)
 		}
+		alone := exact.WeightedPolicy{Weight: 0.5, Policy: parts[0].Policy}
+		same, err := c.set.Together(t.Context(), []exact.WeightedPolicy{alone, alone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for h := range max(1, c.model.Horizon()) {
+			for s := range c.model.States() {
+				first, end := c.model.Rows(h).Choices(s)
+				if first == end {
+					continue
+				}
+				got, want := make([]float64, end-first), make([]float64, end-first)
+				same.Distribution(got, h, s)
+				alone.Policy.Distribution(want, h, s)
+				if !floats.EqualApprox(got, want, 1e-12) {
+					t.Errorf("case %d: step %d, state %d: %v, put together with itself %v", i, h+1, s, want, got)
+				}
+			}
+		}
+	}
+}
+
+// TestTrySingle: a policy takes the place of a mixture if it keeps the limits and costs no more, and else never does.
+func TestTrySingle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(30, 3))
+	kept, refused := 0, 0
+	for i := range 150 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		lower, upper := make([]float64, 2), make([]float64, 2)
+		c.model.Shape().ReturnToGo(lower, upper, 0)
+		var policies []*exact.Policy
+		var parts []exact.WeightedPolicy
+		limit := 0.0
+		for range 4 {
+			p := exactPolicy(rng, c.model)
+			policies, parts = append(policies, p), append(parts, exact.WeightedPolicy{Weight: 0.25, Policy: p})
+			limit += 0.25 * c.worst(p, []float64{0, 1})
+		}
+		c.wanted(t, limit, lower, upper)
+		one, err := c.set.Together(t.Context(), parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			one = exactPolicy(rng, c.model)
+		}
+		before, after, count, err := c.set.TrySingle(t.Context(), c.task, policies, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost, used := c.worst(one, []float64{1, 0}), c.worst(one, []float64{0, 1})
+		switch {
+		case before == nil:
+		case used < limit-1e-6 && cost < before[0]-1e-6:
+			kept++
+			if count != 1 || math.Abs(after[0]-cost) > 1e-9 {
+				t.Errorf("case %d: a plan of %d policies that costs %g: want one that costs %g", i, count, after[0], cost)
+			}
+		case used > limit+1e-6 || cost > before[0]+1e-6:
+			refused++
+			if !slices.Equal(after, before) {
+				t.Errorf("case %d: %v where a policy has %g and %g, limit %g: want %v", i, after, cost, used, limit, before)
+			}
+		}
+	}
+	if kept < 3 || refused < 10 {
+		t.Errorf("%d policies were kept, %d not: want some of each", kept, refused)
 	}
 }
 

@@ -93,13 +93,64 @@ func addDot(sum *big.Rat, x, y []float64) {
 }
 
 // Visits returns, for each step, the probability of each state under a policy and nature's answer in each direction,
-// those of a state side by side. It is for a horizon.
+// those of a state side by side; without a horizon how often the process is there in all, discounted.
 func (s *Set) Visits(ctx context.Context, policy cmdp.Policy, dirs [][]float64) ([][]float64, error) {
-	f := &finite{s}
-	return f.visits(ctx, policy, s.newBackup(dirs))
+	if s.m.Horizon() > 0 {
+		f := &finite{s}
+		return f.visits(ctx, policy, s.newBackup(dirs))
+	}
+	f, y := &endless{s}, s.newSystem(policy)
+	out := make([]float64, s.m.States()*len(dirs))
+	for j, dir := range dirs {
+		_, a, err := f.bound(ctx, y, dir, &passed{make([]float64, 1), make([]float64, 1)}, 0)
+		if err != nil {
+			return nil, err
+		}
+		x, err := y.visits(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		for i, times := range x {
+			out[i*len(dirs)+j] = times
+		}
+	}
+	return [][]float64{out}, nil
+}
+
+// Improve returns a policy that is better to first order.
+func (s *Set) Improve(
+	ctx context.Context, policy cmdp.Policy, dirs [][]float64, weights []float64,
+) (*exact.Policy, error) {
+	dyn, err := s.dynamics()
+	if err != nil {
+		return nil, err
+	}
+	return dyn.improve(ctx, policy, dirs, weights)
 }
 
 // Together puts a mixture together to one policy.
 func (s *Set) Together(ctx context.Context, parts []exact.WeightedPolicy) (*exact.Policy, error) {
 	return (&search{ctx: ctx, set: s}).together(parts)
+}
+
+// TrySingle finds the best plan of given policies, and tries one alone in its place. It returns the greatest cost and
+// limits of the plan before and after, and of how many policies it is then; nil if there is none that keeps the limits.
+func (s *Set) TrySingle(
+	ctx context.Context, task cmdp.Task, policies []*exact.Policy, one *exact.Policy,
+) (before, after []float64, parts int, err error) {
+	y := &search{ctx: ctx, set: s, task: task}
+	if err = y.prepare(); err != nil {
+		return nil, nil, 0, err
+	}
+	for _, p := range policies {
+		if err = y.add(p); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	if _, _, err = y.mixed(); err != nil || y.best == nil {
+		return nil, nil, 0, err
+	}
+	before = y.best.greatest
+	err = y.trySingle(one)
+	return before, y.best.greatest, len(y.best.parts), err
 }

@@ -292,22 +292,50 @@ func (c *randomCase) bruteForce(policy cmdp.Policy, dir []float64, h, s int) flo
 		if x == 0 {
 			continue
 		}
-		next, nominal := rows.Row(first + a)
-		values := make([]float64, len(next))
-		for i, to := range next {
-			values[i] = c.bruteForce(policy, dir, h+1, int(to))
-			for j, r := range rows.Outcome(first+a, i) {
-				values[i] += dir[j] * r
-			}
-		}
-		lower, upper := c.iv.Row(min(h, m.Kernels()-1), first+a)
-		if lower == nil {
-			sum += x * floats.Dot(nominal, values)
-			continue
-		}
-		sum += x * best(lower, upper, values)
+		sum += x * c.greatestOf(dir, h, first+a, func(to int) float64 { return c.bruteForce(policy, dir, h+1, to) })
 	}
 	return sum
+}
+
+// greatestOf returns the greatest value of a choice at step h, from those of its successors.
+func (c *randomCase) greatestOf(dir []float64, h, choice int, value func(to int) float64) float64 {
+	rows := c.model.Rows(h)
+	next, nominal := rows.Row(choice)
+	values := make([]float64, len(next))
+	for i, to := range next {
+		values[i] = value(int(to)) + floats.Dot(dir, rows.Outcome(choice, i))
+	}
+	lower, upper := c.iv.Row(min(h, c.model.Kernels()-1), choice)
+	if lower == nil {
+		return floats.Dot(nominal, values)
+	}
+	return best(lower, upper, values)
+}
+
+// values returns the greatest returns in a direction of a policy without a horizon, from each state, by value
+// iteration.
+func (c *randomCase) values(policy cmdp.Policy, dir []float64) []float64 {
+	v := make([]float64, c.model.States())
+	for range 400 {
+		before := slices.Clone(v)
+		for s := range v {
+			first, end := c.model.Rows(0).Choices(s)
+			probs := make([]float64, end-first)
+			if first < end {
+				policy.Distribution(probs, 0, s)
+			}
+			v[s] = 0
+			for a, x := range probs {
+				v[s] += x * c.greatestOf(dir, 0, first+a, func(to int) float64 {
+					return c.model.Discount() * before[to]
+				})
+			}
+		}
+		if distance(before, v) < 1e-13 {
+			break
+		}
+	}
+	return v
 }
 
 // randomPolicy draws a policy, deterministic or not, for each step.
