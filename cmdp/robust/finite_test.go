@@ -29,10 +29,13 @@ var finiteShapes = []shape{
 // wideShape has more successors than are sorted at a time.
 var wideShape = shape{states: 20, actions: 2, successors: 18, horizon: 2, width: 0.2, steps: true}
 
+// longShape has more successors in a step than wait at a time.
+var longShape = shape{states: 300, actions: 2, successors: 5, horizon: 2, width: 0.2}
+
 // TestEvaluateAgainstBruteForce compares bounds of returns with nature trying every corner after every history.
 func TestEvaluateAgainstBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for i, sh := range append(slices.Repeat(finiteShapes, 10), slices.Repeat([]shape{wideShape}, 6)...) {
+	for i, sh := range append(slices.Repeat(finiteShapes, 10), slices.Repeat([]shape{wideShape, longShape}, 6)...) {
 		c := newCase(t, rng, sh, false)
 		policy := randomPolicy(t, rng, c.model, c.model.Horizon())
 		b, err := c.set.Evaluate(t.Context(), policy)

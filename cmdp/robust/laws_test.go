@@ -698,6 +698,50 @@ func TestImpossibleSuccessors(t *testing.T) {
 	}
 }
 
+// TestWorstEndless: without a horizon the worst model for one policy is one of the set that gives the greatest return,
+// whether nature chooses anew or one fixed model is the true one, and the returns that are said are those of the plan.
+func TestWorstEndless(t *testing.T) {
+	rng := rand.New(rand.NewPCG(30, 4))
+	for i := range 40 {
+		x := criteria[i%len(criteria)]
+		c := endlessCase(t, rng, x.discount, x.average, i%2 == 0)
+		set, err := robust.New(robust.Spec{Model: c.model, Intervals: c.iv, Fixed: i%3 == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := []exact.WeightedPolicy{{Weight: 1, Policy: exactPolicy(rng, c.model)}}
+		b, err := set.Evaluate(t.Context(), parts[0].Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			parts[0].Weight = 0.25
+			parts = append(parts, exact.WeightedPolicy{Weight: 0.75, Policy: exactPolicy(rng, c.model)})
+		}
+		for j, greatest := range b.Greatest {
+			dir := make([]float64, 2)
+			dir[j] = 1
+			answer, v, err := set.Worst(t.Context(), parts, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := answer.Model()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.checkMember(t, i, m)
+			want := make([]float64, 2)
+			for _, p := range parts {
+				floats.AddScaled(want, p.Weight, returnsOf(t, m, p.Policy))
+			}
+			if !floats.EqualApprox(v, want, 1e-9) || len(parts) == 1 && math.Abs(v[j]-greatest) > 1e-7 {
+				t.Errorf("case %d, %s: %v in direction %v: the model gives %v, the greatest is %g", i, x.name, v, dir, want,
+					greatest)
+			}
+		}
+	}
+}
+
 // TestWorstEverywhere: without a horizon nature answers every choice of a policy's states, whether it is taken or not,
 // with the probabilities that are worst for what the policy returns afterwards.
 func TestWorstEverywhere(t *testing.T) {

@@ -11,6 +11,9 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cmdp/robust"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestDeterministic compares plans with all policies of tiny models that never draw. Of plans that never draw none
@@ -107,6 +110,71 @@ func TestDeterministic(t *testing.T) {
 	if found < 25 || best < found*9/10 || none > 2 || worse > 1 {
 		t.Errorf("%d plans, %d of them the best, %d missed, %d worse than a draw between two: want more", found, best, none,
 			worse)
+	}
+}
+
+// TestMissesLeast: where no policy that never draws keeps two limits, no other action at one step and state of the plan
+// misses both of them by less.
+func TestMissesLeast(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 2))
+	missed := 0
+	for i := range 60 {
+		c := newCase(t, rng, shape{states: 3, actions: 2, successors: 3, horizon: 3, width: 0.2}, false)
+		all := c.deterministicPolicies()
+		var bounds []robust.Bounds
+		for _, p := range all {
+			b, err := c.set.Evaluate(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bounds = append(bounds, b)
+		}
+		limits := make([]float64, 2) // those of a draw between the policies that are best for each return
+		for j := range limits {
+			p := slices.MinFunc(bounds, func(a, b robust.Bounds) int { return cmp.Compare(a.Greatest[j], b.Greatest[j]) })
+			floats.AddScaled(limits, 0.5, p.Greatest)
+		}
+		c.wanted(t, 9, []float64{-9, -9}, []float64{9, 9})
+		c.task.Constraints = nil
+		for j, x := range limits {
+			normal := make([]float64, 2)
+			normal[j] = 1
+			c.task.Constraints = append(c.task.Constraints, cmdp.Constraint{Normal: normal, Offset: x})
+		}
+		target, err := geometry.NewBox([]float64{-9, -9}, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.task.Target, err = target.Bounded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		few := robust.SolveOptions{Deterministic: true, Nodes: 1, Rounds: 1}
+		r, err := robust.Solve(t.Context(), c.set, c.task, few)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != robust.Undecided {
+			continue
+		}
+		missed++
+		for k, p := range all {
+			if c.changes(r.Policy, p) != 1 {
+				continue
+			}
+			less := 0
+			for j, x := range bounds[k].Greatest {
+				if x < r.Limits[j].Greatest-1e-9 {
+					less++
+				}
+			}
+			if less == 2 {
+				t.Errorf("case %d: %v, and %v with one other action", i, r.Bounds.Greatest, bounds[k].Greatest)
+			}
+		}
+	}
+	if missed < 5 {
+		t.Errorf("limits were missed in %d cases: want some", missed)
 	}
 }
 

@@ -18,8 +18,8 @@ func TestRationalGreatest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	for i := range 50 {
 		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
-		if i%4 == 0 {
-			c.cut(t)
+		if i%4 < 2 {
+			c.cut(t, i%4 == 1)
 		}
 		var drawn []robust.Drawn
 		for _, weight := range [][]float64{{1}, {0.3, 0.7}, {0.125, 0.5, 0.375}}[i%3] {
@@ -59,14 +59,20 @@ func TestRationalGreatest(t *testing.T) {
 	}
 }
 
-// cut makes the set one with the digits of a file: the upper bounds of a choice sum to a little less than 1.
-func (c *randomCase) cut(t *testing.T) {
+// cut makes the set one with the digits of a file: the upper bounds of a choice sum to a little less than 1, or the
+// lower ones to a little more.
+func (c *randomCase) cut(t *testing.T, above bool) {
 	t.Helper()
 	iv, err := cmdp.NewIntervals(c.model, func(h, choice int) (lower, upper []float64) {
-		least, _ := c.iv.Row(h, choice)
+		least, most := c.iv.Row(h, choice)
 		_, prob := c.model.Rows(h).Row(choice)
 		for e, p := range prob {
-			if least != nil {
+			switch {
+			case least == nil:
+			case above:
+				lower = append(lower, math.Ceil(1e10*p)/1e10)
+				upper = append(upper, math.Max(most[e], lower[e]))
+			default:
 				upper = append(upper, math.Floor(1e10*p)/1e10)
 				lower = append(lower, math.Min(least[e], upper[e]))
 			}
@@ -91,6 +97,9 @@ func TestVerify(t *testing.T) {
 		var c *randomCase
 		if i%2 == 0 {
 			c = newCase(t, rng, finiteShapes[i%len(finiteShapes)], i%8 == 0)
+			if i%8 == 4 {
+				c.cut(t, i%16 == 4)
+			}
 		} else {
 			x := criteria[(i/2)%len(criteria)]
 			c = endlessCase(t, rng, x.discount, x.average, false)
