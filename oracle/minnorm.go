@@ -166,18 +166,11 @@ func (w *wolfe) descend() bool {
 	return true
 }
 
-// drop removes atom k and every other whose weight has gone.
+// drop removes atom k. Another without weight stays: it may be the new one, for which there was no room to move yet.
 func (w *wolfe) drop(k int) {
-	w.weight[k] = 0
-	n := 0
-	for j := range w.n {
-		if w.weight[j] > 0 {
-			copy(w.atom(n), w.atom(j))
-			w.weight[n] = w.weight[j]
-			n++
-		}
-	}
-	w.n = n
+	copy(w.atoms[k*w.dim:], w.atoms[(k+1)*w.dim:w.n*w.dim])
+	copy(w.weight[k:], w.weight[k+1:w.n])
+	w.n--
 }
 
 // affine sets trial to the weights of the point z of the affine hull nearest to x.

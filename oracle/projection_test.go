@@ -57,6 +57,29 @@ func TestMinNormOfHull(t *testing.T) {
 	}
 }
 
+// TestMinNormOfBox: a point of a box is its own nearest point, on sides and edges too, where many steps have length 0.
+func TestMinNormOfBox(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 12))
+	for range 3000 {
+		d := 1 + rng.IntN(4)
+		lower, x, y, side := integers(rng, d, 2), gaussian(rng, d, 5), make([]float64, d), 3+rng.Float64()
+		var corners hull
+		for k := range 1 << d {
+			p := slices.Clone(lower)
+			for i := range p {
+				p[i] += side * float64(k>>i&1)
+			}
+			corners = append(corners, p)
+		}
+		for i, v := range lower {
+			x[i] = min(max(x[i], v), v+side)
+		}
+		if gap := oracle.NewMinNorm(corners).Nearest(y, x); norm(minus(x, y)) > 1e-9 {
+			t.Fatalf("box [0, %g]^%d + %v: its point %v goes to %v, gap %g", side, d, lower, x, y, gap)
+		}
+	}
+}
+
 // randomRows draws rows of small integers, so that redundant, repeated and
 // degenerate ones are common.
 func randomRows(rng *rand.Rand, d int) (rows [][]float64, rhs []float64, equalities int) {
