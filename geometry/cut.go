@@ -3,6 +3,7 @@ package geometry
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"cmdpsolve/oracle/lp"
@@ -22,15 +23,16 @@ type cut struct {
 	// so that slacks are about as large as the weights of a mixture, whatever the units of the set
 	rows  Rows
 	scale float64
-	slack float64   // by which a mixture may miss a row
+	roomy []float64 // the rows' right-hand sides and a little more
 	seeds []float64 // extreme points of which a mixture satisfies the rows, flat
 	pool  sync.Pool
 }
 
-// The gap, relative to ‖dir‖ times the set's size, at which a maximisation stops, and the
-// number of extreme points that a call asks for at most.
+// The gap, relative to ‖dir‖ times the set's size, at which a maximisation stops, what a mixture may miss a row by, and
+// the number of extreme points that a call asks for at most.
 const (
 	cutTolerance = 1e-13
+	cutSlack     = 1e-12
 	cutRounds    = 1000
 )
 
@@ -57,7 +59,6 @@ func newCut(set Compact, rows Rows, box *BoundedBox) (Compact, error) {
 	c := &cut{set: set, box: box, given: rows}
 	lower, upper := boundsOf(set)
 	c.scale = 1e-3 + floats.Norm(lower, 2) + floats.Norm(upper, 2)
-	c.slack = 1e-12
 	sides, _ := box.Rows()
 	point := make([]float64, set.Dim())
 	for _, r := range []Rows{rows, sides} {
@@ -88,24 +89,23 @@ func newCut(set Compact, rows Rows, box *BoundedBox) (Compact, error) {
 // direction in which every point that satisfies the rows is beyond every point of the set.
 func (c *cut) begin() error {
 	w := c.work()
-	w.reset(make([]float64, c.Dim()))
+	w.reset(make([]float64, c.Dim()), c.rows.B)
 	c.set.MaximizeLinear(w.next, w.dir)
 	for range cutRounds {
 		w.add(w.next)
-		excess, ok := w.program.Solve(c.slack)
-		if ok && excess <= c.slack {
-			c.seeds = append(c.seeds, w.points...)
+		excess, ok := w.program.Solve(cutSlack)
+		if ok && excess <= cutSlack {
+			c.settle(w.points, excess)
 			c.pool.Put(w)
 			return nil
 		}
 		c.set.MaximizeLinear(w.next, w.price())
 		gain := floats.Dot(w.dir, w.next) + w.program.Prices()[0]
-		if ok && gain > c.slack {
+		if ok && gain > cutSlack {
 			continue
 		}
 		if ok && excess < 1e-9 { // they touch
-			c.slack = 2 * excess
-			c.seeds = append(c.seeds, w.points...)
+			c.settle(w.points, excess)
 			return nil
 		}
 		floats.Scale(c.scale, w.dir)
@@ -117,14 +117,23 @@ func (c *cut) begin() error {
 		cutRounds, ErrEmpty)
 }
 
+// settle keeps the seeds, which miss the rows by the excess.
+func (c *cut) settle(seeds []float64, excess float64) {
+	c.seeds, c.roomy = slices.Clone(seeds), slices.Clone(c.rows.B)
+	floats.AddConst(math.Max(2*excess, cutSlack), c.roomy)
+}
+
 // Dim returns the dimension of the space.
 func (c *cut) Dim() int { return c.set.Dim() }
 
-// MaximizeLinear gives a mixture of extreme points of the set.
+// MaximizeLinear gives a mixture of extreme points of the set. Rows that only touch a round set have no finite prices:
+// with a little room they have.
 func (c *cut) MaximizeLinear(dst, dir []float64) {
 	check(c.Dim(), dst, dir)
 	w := c.work()
-	w.maximize(dst, dir)
+	if !w.maximize(dst, dir, c.rows.B) {
+		w.maximize(dst, dir, c.roomy)
+	}
 	c.box.Project(dst, dst)
 	c.pool.Put(w)
 }
@@ -149,8 +158,8 @@ func (c *cut) work() *cutWork {
 	return &cutWork{cut: c, goal: v(d), dir: v(d), next: v(d), coef: v(len(c.rows.B))}
 }
 
-func (w *cutWork) reset(goal []float64) {
-	w.program.Reset(w.rows.B)
+func (w *cutWork) reset(goal, limit []float64) {
+	w.program.Reset(limit)
 	w.points = w.points[:0]
 	copy(w.goal, goal)
 }
@@ -173,8 +182,9 @@ func (w *cutWork) price() []float64 {
 	return w.dir
 }
 
-func (w *cutWork) maximize(dst, dir []float64) {
-	w.reset(dir)
+// maximize returns whether the mixture in dst is the best within the limits, up to rounding.
+func (w *cutWork) maximize(dst, dir, limit []float64) bool {
+	w.reset(dir, limit)
 	d := len(dst)
 	for at := 0; at < len(w.seeds); at += d {
 		w.add(w.seeds[at : at+d])
@@ -182,8 +192,8 @@ func (w *cutWork) maximize(dst, dir []float64) {
 	tolerance := cutTolerance * floats.Norm(dir, 2) * w.scale
 	least, idle := math.Inf(1), 0
 	for range cutRounds {
-		if _, ok := w.program.Solve(w.slack); !ok {
-			return
+		if excess, ok := w.program.Solve(cutSlack); !ok || excess > cutSlack {
+			return false
 		}
 		w.mix(dst)
 		w.set.MaximizeLinear(w.next, w.price())
@@ -193,10 +203,11 @@ func (w *cutWork) maximize(dst, dir []float64) {
 			least, idle = gap, 0
 		}
 		if gap <= tolerance || idle > 3 && gap <= 1e3*tolerance || idle > 10+10*len(w.coef) {
-			return
+			return gap <= 1e4*tolerance
 		}
 		w.add(w.next)
 	}
+	return false
 }
 
 // mix sets dst to the program's mixture.

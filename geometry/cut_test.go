@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,38 @@ func TestCutInOtherUnits(t *testing.T) {
 			if d := floats.Distance(got, want, 2); d > 1e-4 {
 				t.Errorf("enlarged by %g: nearest to %.3g is %.3g, not %.3g", unit, x, got, want)
 			}
+		}
+	}
+}
+
+// TestCutTouches: a box that only touches the flat side of a round set leaves that side.
+func TestCutTouches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 13))
+	for trial := range 60 {
+		d, by := 2+rng.IntN(2), 1+rng.Float64()
+		lower, sides := ints(rng, d, 2), float64(1+rng.IntN(3))
+		inner, err := geometry.NewHull(corners(lower, sides))
+		if err != nil {
+			t.Fatal(err)
+		}
+		around, err := geometry.NewInflate(inner, by)
+		round := byMaximizing(t, around.(geometry.Compact), err)
+		low, high := slices.Repeat([]float64{-9}, d), slices.Repeat([]float64{9}, d)
+		low[0] = lower[0] + sides + by
+		box, _ := geometry.NewBox(low, high)
+		cut, err := geometry.Restrict(round, box)
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		got, dir := make([]float64, d), normals(rng, d)
+		cut.MaximizeLinear(got, dir)
+		want := dir[0] * low[0]
+		for i, v := range dir[1:] {
+			want += max(v*lower[i+1], v*(lower[i+1]+sides))
+		}
+		if value := floats.Dot(dir, got); math.Abs(value-want) > 1e-4 {
+			t.Errorf("trial %d: the side of %v + [0, %g]^%d + %g reaches to %g at %v in direction %v, want %g", trial, lower,
+				sides, d, by, value, got, dir, want)
 		}
 	}
 }
