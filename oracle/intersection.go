@@ -33,7 +33,7 @@ const (
 // objective as squared distances, which are smooth, with one normal vector each;
 // a quasi-Newton method minimises that in the d coordinates, then the normals are
 // renewed. The point found is stationary for the true problem up to rounding,
-// which Nearest certifies. Dykstra's method asks for less but needs orders of
+// which Nearest certifies. Far points are projected again from nearer ones. Dykstra's method asks for less but needs orders of
 // magnitude more projections where sets meet at small angles.
 //
 // A call allocates only when the pool of work space is empty. It is safe for
@@ -85,14 +85,14 @@ func (s *IntersectionProjector) Dim() int { return s.dim }
 func (s *IntersectionProjector) Project(dst, x []float64) { s.Nearest(dst, x) }
 
 // Nearest is Project with its certificate: outside is the largest distance at which a
-// condition is missed, and slack is such that ⟨x − dst, y − dst⟩ ≤ slack for all
-// points y that satisfy all conditions, up to rounding.
+// condition is missed, and slack is such that ⟨x − dst, y − dst⟩ ≤ slack·(1 + ‖y − dst‖) for
+// all points y that satisfy all conditions, up to rounding.
 func (s *IntersectionProjector) Nearest(dst, x []float64) (outside, slack float64) {
 	if len(dst) != s.dim || len(x) != s.dim {
 		panic(badLength)
 	}
 	w := s.pool.Get().(*multipliers)
-	outside, slack = w.project(x)
+	outside, slack = w.nearest(x)
 	copy(dst, w.best)
 	s.pool.Put(w)
 	return outside, slack

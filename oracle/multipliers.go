@@ -15,6 +15,8 @@ import (
 type multipliers struct {
 	*IntersectionProjector
 	target, best []float64
+	before       []float64 // the best point from farther away
+	pulled       []float64 // the target on its normal
 	x, grad      []float64
 	nextX, nextG []float64
 	step, change []float64
@@ -30,10 +32,34 @@ func newMultipliers(s *IntersectionProjector) *multipliers {
 	v := func(n int) []float64 { return make([]float64, n) }
 	d := s.dim
 	return &multipliers{
-		IntersectionProjector: s, target: v(d), best: v(d), x: v(d), grad: v(d), nextX: v(d), nextG: v(d),
+		IntersectionProjector: s, target: v(d), best: v(d), before: v(d), pulled: v(d), x: v(d), grad: v(d), nextX: v(d), nextG: v(d),
 		step: v(d), change: v(d), product: v(d), inverse: v(d * d), u: v(s.total), r: v(s.total), next: v(s.total),
 		proj: v(s.total), image: v(s.total),
 	}
+}
+
+// nearest projects x. From a far point rounding and steep penalties blur the answer: it is projected again from nearer
+// points on the same normal, until these go to where they begin. A point is the projection of all points on its normals.
+func (w *multipliers) nearest(x []float64) (outside, slack float64) {
+	outside, slack = w.project(x)
+	size := 1e-3 + floats.Norm(w.best, 2)
+	far := floats.Distance(x, w.best, 2)
+	for near := math.Min(far/1e3, 1e9*size); near > 10*size; near /= 1e3 {
+		for range 20 {
+			copy(w.before, w.best)
+			share := near / floats.Distance(x, w.before, 2)
+			for i, v := range w.before {
+				w.pulled[i] = v + (x[i]-v)*share
+			}
+			outside, slack = w.project(w.pulled)
+			moved := floats.Distance(w.before, w.best, 2)
+			slack = (slack + moved) / share
+			if moved <= 1e-13*size {
+				break
+			}
+		}
+	}
+	return outside, slack
 }
 
 func (w *multipliers) project(target []float64) (outside, slack float64) {
@@ -49,12 +75,13 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 	boost := math.Min(math.Max(floats.Distance(w.target, w.x, 2)/(1e-3+floats.Norm(w.x, 2)), 1), 1e9)
 	w.penalty *= boost
 	w.fresh = true
-	quiet, least := 0, math.Inf(1)
+	quiet, least, best := 0, math.Inf(1), math.Inf(1)
 	for range penaltyRounds {
 		w.minimize()
 		gap, excess := w.certify()
-		if w.merit(gap, excess) < w.merit(outside, slack) {
-			outside, slack = gap, excess
+		rest := floats.Norm(w.grad, 2)
+		if merit := w.merit(gap, excess, rest); merit < best {
+			outside, slack, best = gap, excess+rest, merit
 			copy(w.best, w.x)
 		}
 		if gap <= 2e-16*floats.Norm(w.image, 2) {
@@ -79,9 +106,9 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 	return outside, slack
 }
 
-// merit is of the order of the square of the error.
-func (w *multipliers) merit(outside, slack float64) float64 {
-	return slack + outside*(outside+floats.Distance(w.target, w.x, 2))
+// merit is of the order of the square of the error; rest is what is left of the gradient.
+func (w *multipliers) merit(outside, slack, rest float64) float64 {
+	return slack + rest*rest + outside*(outside+floats.Distance(w.target, w.x, 2))
 }
 
 // certify compares the images of x with the points where the r_i are normals.

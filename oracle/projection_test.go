@@ -248,7 +248,7 @@ func TestIntersectionOfBalls(t *testing.T) {
 						}
 					}
 				}
-				if off := norm(minus(y, want)); off > 1e-8 || outside > 1e-11 || slack > 1e-9 {
+				if off := norm(minus(y, want)); off > 1e-8 || outside > 1e-11 || slack > 1e-8 {
 					t.Fatalf("dimension %d, centres ±%g: %v goes to %v, want %v; outside %g, slack %g", d, a, x, y,
 						want, outside, slack)
 				}
@@ -320,15 +320,14 @@ func TestMappedMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The last is too far for exact answers, not for members.
-		for _, far := range []float64{1, 3, 30, 1e3, 1e4, 1e6} {
+		for _, far := range []float64{1, 3, 30, 1e3, 1e4, 1e6, 1e8} {
 			x, y, z := gaussian(rng, d, far), make([]float64, d), make([]float64, d)
 			_, slack := one.Nearest(y, x)
 			two.Project(z, x)
-			if more := dot(minus(x, y), minus(z, y)); far < 1e6 && more > slack+1e-9*(1+norm(x)) {
+			if more := dot(minus(x, y), minus(z, y)); more > slack*(1+norm(minus(z, y)))+1e-9*(1+norm(x)) {
 				t.Errorf("trial %d: %v goes to %v, but %v gains %g, certified %g", trial, x, y, z, more, slack)
 			}
-			if off := norm(minus(y, z)); off > 1e-6 && far < 1e6 {
+			if off := norm(minus(y, z)); off > 1e-6 {
 				t.Errorf("trial %d: %v goes to %v, and to %v through maps", trial, x, y, z)
 			}
 			for _, m := range plain {
