@@ -128,7 +128,11 @@ func (x *Mixer) Solve(ctx context.Context) (feasible bool, err error) {
 	if feasible, ok := x.solveLinear(); ok {
 		return feasible, nil
 	}
-	// The small program failed by rounding.
+	return x.solveInGeneral(ctx)
+}
+
+// solveInGeneral solves a linear program that the small master failed at by rounding.
+func (x *Mixer) solveInGeneral(ctx context.Context) (feasible bool, err error) {
 	lower, upper := make([]float64, len(x.goal)), make([]float64, len(x.goal))
 	x.points.Extent(lower, upper)
 	box, err := geometry.NewBox(lower, upper)
@@ -139,7 +143,11 @@ func (x *Mixer) Solve(ctx context.Context) (feasible bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("exact: %w", err)
 	}
-	return x.solve(ctx, cmdp.Task{Cost: goal}, x.rows)
+	feasible, err = x.solve(ctx, cmdp.Task{Cost: goal}, x.rows)
+	if feasible {
+		x.Value = x.scale*x.Value + x.offset
+	}
+	return feasible, err
 }
 
 // solveLinear solves a linear program on the small master. ok is false, and nothing is

@@ -308,5 +308,9 @@ func TestPolyhedralMixer(t *testing.T) {
 			(math.Abs(x.Value-other.Value) > 1e-6 || math.Abs(x.Value-goal.Value(x.Point)) > 1e-9) {
 			t.Errorf("seed %d: %v with %v, in general %v with %v, %v", seed, feasible, x.Value, also, other.Value, err)
 		}
+		again, err := x.solveInGeneral(t.Context())
+		if err != nil || again != feasible || feasible && math.Abs(x.Value-goal.Value(x.Point)) > 1e-6 {
+			t.Errorf("seed %d: %v with %v of %v after rounding, %v", seed, again, x.Value, goal.Value(x.Point), err)
+		}
 	}
 }
