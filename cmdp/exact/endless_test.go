@@ -198,9 +198,14 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 	if r.Status == exact.Optimal && p.Model.Means() && o.grows() {
 		// A total that grows for ever keeps its limits for free, or breaks them, which was compared above: what is left
 		// is the program without them.
-		relaxed := newReference(p, true)
-		relaxed.forgetInfinite(v)
-		status, objective = relaxed.solve(t)
+		o = newReference(p, true)
+		o.forgetInfinite(v)
+		status, objective = o.solve(t)
+	}
+	if r.Status == exact.Optimal && status == lp.Optimal {
+		if fault := pricesFault(t, o, v, objective, r.Prices[:len(task.Constraints)]); fault != "" {
+			return kind, fault
+		}
 	}
 	switch {
 	case r.Status == exact.Unbounded && o.goal[r.Return] == 0:
@@ -223,6 +228,43 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 		return kind, what
 	}
 	return kind, ""
+}
+
+// pricesFault returns what is wrong with the prices of limits, "" for nothing: an optimum is convex in what a limit gives,
+// and its price lies between what is gained and lost where it gives some. A limit that a total without end keeps costs
+// nothing.
+func pricesFault(t *testing.T, o *occupancyReference, v []float64, objective float64, prices []exact.Price) string {
+	t.Helper()
+	for k, p := range prices {
+		at := slices.IndexFunc(o.rows, func(r cmdp.Constraint) bool {
+			return r.Offset == p.Offset && slices.Equal(r.Normal, p.Normal)
+		})
+		free := slices.ContainsFunc(identity(len(v)), func(i int) bool { return p.Normal[i] != 0 && math.IsInf(v[i], 0) })
+		if free && p.Value != 0 {
+			return fmt.Sprintf("limit %d has the price %g: returns are %v", k, p.Value, v)
+		}
+		if free || at < 0 || math.Abs(p.Offset) > 1e6 {
+			continue
+		}
+		const by = 0.01
+		moved := func(by float64) float64 {
+			o.rows[at].Offset += by
+			defer func() { o.rows[at].Offset = p.Offset }()
+			sol, err := embeddedSolution(o.program(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sol.Status != lp.Optimal {
+				return math.NaN()
+			}
+			return sol.Objective
+		}
+		rises, falls := (moved(-by)-objective)/by, (objective-moved(by))/by
+		if rounding := 1e-3 * (1 + math.Abs(objective)); p.Value > rises+rounding || p.Value < falls-rounding {
+			return fmt.Sprintf("limit %d has the price %g: want it between %g and %g", k, p.Value, falls, rises)
+		}
+	}
+	return ""
 }
 
 // namedFault returns what is wrong with the choice that an error about a total without end names, "" for nothing: it is

@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // uniform takes every action with the same probability.
@@ -143,6 +144,92 @@ func TestEvaluateSpan(t *testing.T) {
 	if classes == 0 || classes > 50 {
 		t.Errorf("%d of 60 models have several classes: want some of both kinds", classes)
 	}
+}
+
+// TestRelativeValues compares span and drift of every policy that never draws with relative values by their definition:
+// h of a chain without periods is the sum of what its means differ from the long-run mean by, and (I + P)/2 has half of
+// that of P. States that are not reached, or rest, are drawn too.
+func TestRelativeValues(t *testing.T) {
+	kinds := make(map[int]int) // by the number of recurrent classes
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		spec := cmdp.ModelSpec{Dim: 2, Discount: 1, Means: []bool{true, seed%3 > 0},
+			Start: []cmdp.StartState{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}}}
+		m := drawRows(t, rng, spec, 1, 5, false)
+		everyPolicy(m, func(choices []int32) {
+			policy := make([]int32, len(choices))
+			for s, c := range choices {
+				policy[s] = max(0, c-m.Kernel(0).First[s])
+			}
+			e, err := Evaluate(t.Context(), m, cmdp.Deterministic{policy})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range m.Dim() {
+				span, drift, classes := 0.0, 0.0, 1
+				if m.Mean(i) {
+					span, drift, classes = relativeValues(m, choices, i)
+				}
+				kinds[min(classes, 2)]++
+				near := func(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-9*(1+b) }
+				if !near(e.Span[i], span) || classes == 1 && !near(e.Drift[i], drift) {
+					t.Errorf("seed %d, policy %v, return %d: span %g, drift %g: want %g, %g", seed, policy, i, e.Span[i],
+						e.Drift[i], span, drift)
+				}
+			}
+		})
+	}
+	if kinds[1] < 500 || kinds[2] < 150 {
+		t.Errorf("%v: want many of both", kinds)
+	}
+}
+
+// relativeValues returns the span of the relative values of a return, and their largest distance from that of the
+// start, of the chain that some choices make; −1 stands for rest. The span is +Inf with several recurrent classes.
+func relativeValues(m *cmdp.Model, choices []int32, i int) (span, drift float64, classes int) {
+	n, k := m.States(), m.Kernel(0).Plain(m.Dim())
+	lazy, h := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
+	for s, c := range choices {
+		lazy.Set(s, s, 0.5)
+		if c < 0 {
+			lazy.Set(s, s, 1)
+			continue
+		}
+		h.SetVec(s, k.Returns[int(c)*m.Dim()+i]/2)
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			lazy.Set(s, int(k.Next[e]), lazy.At(s, int(k.Next[e]))+k.Prob[e]/2)
+		}
+	}
+	var soon, far mat.Dense
+	soon.Pow(lazy, n) // positive wherever a state leads
+	const doublings = 22
+	far.Pow(lazy, 1<<doublings)
+	mean := mat.NewVecDense(n, nil)
+	mean.MulVec(&far, h)
+	h.SubVec(h, mean)
+	power := mat.DenseCopyOf(lazy)
+	for range doublings {
+		more := mat.NewVecDense(n, nil)
+		more.MulVec(power, h)
+		h.AddVec(h, more) // the sum of twice as many steps
+		power.Mul(power, power)
+	}
+	low, high, begin, recurrent := math.Inf(1), math.Inf(-1), 0.0, 0.0
+	for _, st := range m.StartStates() {
+		begin += st.Probability * h.AtVec(st.State)
+	}
+	for s := range n {
+		if !slices.ContainsFunc(m.StartStates(), func(st cmdp.StartState) bool { return soon.At(st.State, s) > 0 }) {
+			continue
+		}
+		low, high = math.Min(low, h.AtVec(s)), math.Max(high, h.AtVec(s))
+		recurrent += far.At(s, s) // which sum up to 1 in each class
+	}
+	classes = int(math.Round(recurrent))
+	if classes > 1 {
+		return math.Inf(1), 0, classes
+	}
+	return high - low, math.Max(high-begin, begin-low), 1
 }
 
 // TestEvaluateTotals evaluates totals that end, and one that does not, by hand.

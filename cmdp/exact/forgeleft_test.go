@@ -81,19 +81,21 @@ func TestForgedStatesLeftOut(t *testing.T) {
 }
 
 // drawForbidden draws a problem in which a reward is gained for ever in places that cost something to come to, one
-// behind the other. At a cost of 0, which is the limit, the reward is that of a single task.
+// behind the other. At a cost of 0, which is the limit, the reward is that of a single task. A third return is gained in a
+// place that takes more reward to come to than there is, unless that of the other places is counted.
 func drawForbidden(t *testing.T, rng *rand.Rand) *problem.Problem {
 	t.Helper()
 	const start, work, done, place = 0, 1, 2, 3
 	places := 1 + rng.IntN(2)
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: start, Probability: 1}}},
-		place+places)
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Start: []cmdp.StartState{{State: start, Probability: 1}}},
+		place+places+1)
+	last, bonus := place+places, 0.0
 	add := func(s, a int, reward, cost, p float64, to int) {
 		next := []cmdp.Transition{{Next: to, Probability: p}, {Next: done, Probability: 1 - p}}
 		if p == 1 {
 			next = next[:1]
 		}
-		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{reward, cost},
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{reward, cost, bonus},
 			Next: next}); err != nil {
 			t.Fatal(err)
 		}
@@ -108,14 +110,22 @@ func drawForbidden(t *testing.T, rng *rand.Rand) *problem.Problem {
 		add(s, 1, 0, 0, 1, done)
 		add(s, 2, 0, 0, 1, min(s+1, place+places-1))
 	}
+	add(start, 3, -9, 0, 1, last)
+	bonus = 1
+	add(last, 0, 0, 0, 1, last)
+	bonus = 0
+	add(last, 1, 0, 0, 1, done)
 	m, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	none, wanted := 0.0, reward+float64(rng.IntN(3)-1)
-	p := &problem.Problem{Model: m, Returns: []string{"reward", "cost"},
+	p := &problem.Problem{Model: m, Returns: []string{"reward", "cost", "bonus"},
 		Constraints: []problem.Limit{{Return: "cost", AtMost: &none}, {Return: "reward", AtLeast: &wanted}}}
-	if rng.IntN(2) == 0 {
+	switch rng.IntN(4) {
+	case 0:
+		p.Goal.Maximize = "bonus"
+	case 1, 2:
 		p.Goal.Maximize = "reward"
 		p.Constraints = p.Constraints[:1+rng.IntN(2)]
 	}

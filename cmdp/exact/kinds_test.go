@@ -32,8 +32,8 @@ type kind struct {
 // kinds are those of drawKind. The reference of epochs is a planner of stored rows.
 var kinds = []string{"horizon", "steps", "discount", "totals", "means", "mixed", "tally", "epochs", "sum"}
 
-// drawKind draws a small model. Totals come to an end, and beside means they do before the recurrent part.
-func drawKind(t *testing.T, rng *rand.Rand, name string) *kind {
+// drawKind draws a small model, with returns in one of some units. Totals come to an end, and beside means they do before the recurrent part.
+func drawKind(t *testing.T, rng *rand.Rand, name string, units ...float64) *kind {
 	t.Helper()
 	k := &kind{t: t, dim: 2, unit: 1}
 	spec := cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
@@ -43,7 +43,7 @@ func drawKind(t *testing.T, rng *rand.Rand, name string) *kind {
 	finite := spec
 	finite.Horizon = 3
 	if name != "tally" && name != "epochs" {
-		k.unit = []float64{1, 1e-4, 1e5}[rng.IntN(3)]
+		k.unit = units[rng.IntN(len(units))]
 	}
 	switch name {
 	case "horizon":
@@ -106,12 +106,17 @@ func drawRows(t *testing.T, rng *rand.Rand, spec cmdp.ModelSpec, unit float64, s
 	}
 	totals := spec.Discount == 1 && spec.Means == nil
 	mixed := spec.Means != nil && !spec.Means[1]
+	shape, alike := rng, each && rng.IntN(2) == 0 // steps that differ in numbers alone
+	seed := rng.Uint64()
 	for _, h := range steps {
+		if alike {
+			shape = rand.New(rand.NewPCG(seed, 1))
+		}
 		for s := range states {
-			if s > 0 && rng.IntN(4) == 0 || totals && s == states-1 {
+			if s > 0 && shape.IntN(4) == 0 || totals && s == states-1 {
 				continue
 			}
-			for a := range 1 + rng.IntN(3) {
+			for a := range 1 + shape.IntN(3) {
 				row := cmdp.Row{Step: h, State: s, Action: a, Returns: make([]float64, spec.Dim)}
 				for i := range row.Returns {
 					row.Returns[i] = unit * float64(rng.IntN(9)-4) / 4
@@ -123,7 +128,7 @@ func drawRows(t *testing.T, rng *rand.Rand, spec cmdp.ModelSpec, unit float64, s
 						row.Returns[1] = 0
 					}
 				}
-				one, other, p := least+rng.IntN(states-least), least+rng.IntN(states-least), 0.25*float64(1+rng.IntN(3))
+				one, other, p := least+shape.IntN(states-least), least+shape.IntN(states-least), 0.25*float64(1+rng.IntN(3))
 				if totals {
 					other = states - 1
 				}
@@ -436,7 +441,7 @@ func TestEveryKind(t *testing.T) {
 	for _, name := range kinds {
 		for trial := range trials {
 			rng := rand.New(rand.NewPCG(uint64(trial), 72))
-			k, name := drawKind(t, rng, name), fmt.Sprintf("%s %d", name, trial)
+			k, name := drawKind(t, rng, name, 1, 1e-4, 1e5), fmt.Sprintf("%s %d", name, trial)
 			k.checkRanges(name)
 			for range 3 {
 				form, rows := make([]float64, k.dim), k.drawLimits(rng)
@@ -485,6 +490,42 @@ func TestEveryKind(t *testing.T) {
 	}
 	if verdicts[Optimal] < 10*trials || verdicts[Infeasible] < 3*trials {
 		t.Errorf("%v: want more of both", verdicts)
+	}
+}
+
+// TestKindsInOtherUnits: in units that are powers of 2 apart an answer has the same verdict, the same optimum and a
+// policy that draws no more often.
+func TestKindsInOtherUnits(t *testing.T) {
+	for _, name := range kinds {
+		for trial := range uint64(12) {
+			var status Verdict
+			var objective float64
+			drawn := 0
+			for _, unit := range []float64{1, 0x1p-40, 0x1p30} {
+				rng := rand.New(rand.NewPCG(trial, 73))
+				k := drawKind(t, rng, name, unit)
+				if k.unit != unit { // its numbers are what they are
+					continue
+				}
+				k.checkRanges(name)
+				rows := k.drawLimits(rng)
+				task, err := k.task(axis(k.dim, rng.IntN(2), float64(1-2*rng.IntN(2))), rows)
+				if err != nil {
+					break
+				}
+				r, err := k.planner.Solve(t.Context(), task, Options{})
+				if err != nil {
+					t.Fatalf("%s %d: %v", name, trial, err)
+				}
+				if unit == 1 {
+					status, objective, drawn = r.Status, r.Objective, r.Randomized
+				}
+				if r.Status != status || status == Optimal && (!k.near(r.Objective, objective*unit) || r.Randomized > drawn) {
+					t.Errorf("%s %d: %v %g in units of %g, which draws in %d pairs: want %v %g and %d", name, trial, r.Status,
+						r.Objective/unit, unit, r.Randomized, status, objective, drawn)
+				}
+			}
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -62,7 +63,7 @@ func rollingModels(t *testing.T, rng *rand.Rand, horizon, states int) []*cmdp.Mo
 
 // TestRollingIsThePlanOfTheRest: a plan from a step on, with columns from earlier steps, has the optimum of the sum of
 // the models of the steps that are left, within what is left of the limits. Where a limit is out of reach it is
-// broken by the least that any policy does. Many parts share blocks.
+// broken by the least that any policy does, and where it is cheap by as much as pays. Many parts share blocks.
 func TestRollingIsThePlanOfTheRest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for trial := range 14 {
@@ -101,8 +102,12 @@ func TestRollingIsThePlanOfTheRest(t *testing.T) {
 		box := boxOf(t, -100*agents, 100*agents, width)
 		goal := goalOf(t, trial, agents, box)
 		penalties := make([]float64, len(limits))
+		dear := trial%3 > 0 // limits are broken only where they are out of reach
 		for k := range penalties {
 			penalties[k] = 100
+			if !dear {
+				penalties[k] = 2 * rng.Float64()
+			}
 		}
 		p, err := exact.NewRollingPlanner(t.Context(), parts, 2, []int{1}, exact.Rolling{Cost: goal, Limits: limits,
 			Penalties: penalties, Gap: 1e-8, Known: knownPolicies(rng, parts)})
@@ -137,8 +142,13 @@ func TestRollingIsThePlanOfTheRest(t *testing.T) {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
-			checkRolling(t, name, p, parts, rest, h, goal, limits, past)
-			checkRollingDual(t, name, p, parts, rest, h, goal, limits, past)
+			if dear {
+				checkRolling(t, name, p, parts, rest, h, goal, limits, past)
+			}
+			if n < 5 {
+				checkRollingCost(t, name, p, parts, rest, h, goal, limits, penalties, past)
+			}
+			checkRollingDual(t, name, p, parts, rest, h, goal, limits, penalties, past)
 			past = append([]float64(nil), p.Returns()...)
 			clear(past[2+h+1:])
 			past[0] *= 0.3
@@ -308,10 +318,52 @@ func checkRolling(t *testing.T, name string, p *exact.RollingPlanner, parts []ex
 	}
 }
 
+// checkRollingCost compares what a plan costs, with what it pays for the limits that it breaks, with an explicit
+// program of the shorter models.
+func checkRollingCost(t *testing.T, name string, p *exact.RollingPlanner, parts []exact.Part, rest [][]*cmdp.Model,
+	h int, goal cost.Cost, limits []cmdp.Constraint, penalties, past []float64) {
+	t.Helper()
+	g, linear := goal.(cost.Affine)
+	if !linear {
+		return
+	}
+	steps, width := parts[0].Model.Horizon(), len(past)
+	var of []exact.Part
+	for k, x := range parts {
+		of = append(of, exact.Part{Model: withCoordinates(t, rest[k][h], h, steps), Weight: x.Weight,
+			Returns: identity(width)})
+	}
+	moved := slices.Clone(limits)
+	for k := range moved {
+		moved[k].Offset -= floats.Dot(moved[k].Normal, past)
+	}
+	program, err := exact.SumLP(of, width, nil, g.Gradient(), moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, row := range program.Rows[len(program.Rows)-len(limits):] {
+		at := len(program.Rows) - len(limits) + k
+		program.Rows[at].Index = append(row.Index, len(program.Minimize))
+		program.Rows[at].Coef = append(row.Coef, -1)
+		program.Minimize = append(program.Minimize, penalties[k])
+	}
+	sol, err := lp.Solve(program)
+	if err != nil || sol.Status != lp.Optimal {
+		t.Fatalf("%s: %v %v", name, sol, err)
+	}
+	got, want := goal.Value(p.Returns()), sol.Objective+goal.Value(past)
+	for k, l := range limits {
+		got += penalties[k] * math.Max(0, floats.Dot(l.Normal, p.Returns())-l.Offset)
+	}
+	if math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
+		t.Errorf("%s: the plan costs %.9g with what it pays for limits: want %.9g", name, got, want)
+	}
+}
+
 // checkRollingDual: prices, the costs of the coordinates at these and what each state costs by them are those of one
 // dual bound, which is what the plan costs where the goal is linear.
 func checkRollingDual(t *testing.T, name string, p *exact.RollingPlanner, parts []exact.Part, rest [][]*cmdp.Model,
-	h int, goal cost.Cost, limits []cmdp.Constraint, past []float64) {
+	h int, goal cost.Cost, limits []cmdp.Constraint, penalties, past []float64) {
 	t.Helper()
 	g, linear := goal.(cost.Affine)
 	if !linear {
@@ -325,7 +377,7 @@ func checkRollingDual(t *testing.T, name string, p *exact.RollingPlanner, parts 
 		floats.AddScaled(theta, y, limits[k].Normal)
 		bound -= y * limits[k].Offset
 		if excess := floats.Dot(limits[k].Normal, p.Returns()) - limits[k].Offset; excess > 0 {
-			want += 100 * excess
+			want += penalties[k] * excess
 		}
 	}
 	if !floats.EqualApprox(theta, p.Direction(), 1e-9*(1+floats.Norm(theta, 1))) {

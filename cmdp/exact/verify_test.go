@@ -10,6 +10,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -223,6 +225,51 @@ func TestRationalBounds(t *testing.T) {
 	}
 	if priced < 20 {
 		t.Errorf("only %d problems with a price", priced)
+	}
+}
+
+// TestRationalValuesOfTotals compares values in rational arithmetic, of models with traps and places where totals grow,
+// with the optimum in floating point, in directions of either sign. There is none where that has no bound.
+func TestRationalValuesOfTotals(t *testing.T) {
+	found := make(map[string]int)
+	for trial := range 400 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 24))
+		p := drawEndless(t, rng, false)
+		p.Goal, p.Constraints, p.Target = problem.Goal{}, nil, nil
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := make([]float64, p.Model.Dim())
+		theta := make([]*big.Rat, len(dir))
+		for i := range dir {
+			dir[i] = []float64{-1, 0, 0, 0.5, 1}[rng.IntN(5)]
+			theta[i] = new(big.Rat).SetFloat64(dir[i])
+		}
+		task.Cost, err = cost.NewLinear(dir, task.Box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1})
+		v, none := exact.RationalValue(t.Context(), p.Model, theta)
+		switch {
+		case err != nil || r.Status == exact.Unbounded:
+			found["none"]++
+			if none == nil || errors.Is(none, exact.ErrNoTotal) != errors.Is(err, exact.ErrNoTotal) {
+				t.Errorf("trial %d: %v, %v in rational arithmetic: want none (%v)", trial, v, none, err)
+			}
+		case none != nil:
+			t.Errorf("trial %d: %v: want %v", trial, none, r.Objective)
+		default:
+			found["value"]++
+			if x, _ := v.Float64(); x > r.Objective+1e-12*(1+math.Abs(r.Objective)) ||
+				x < r.Objective-1e-9*(1+math.Abs(r.Objective)) {
+				t.Errorf("trial %d: V* is at least %.17g in rational arithmetic: want %.17g", trial, x, r.Objective)
+			}
+		}
+	}
+	if found["none"] < 50 || found["value"] < 100 {
+		t.Errorf("%v: want many of both", found)
 	}
 }
 
