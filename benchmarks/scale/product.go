@@ -80,13 +80,15 @@ func (j job) product(ctx context.Context) (*outcome, error) {
 // A counterFamily is a family of products of a model whose costs are counted.
 type counterFamily struct {
 	states int32
-	waits  bool // each state has a choice to wait, for nothing
-	kept   bool // the cost never passes the bound
+	waits  bool    // each state has a choice to wait
+	toll   float64 // of the first reward, for each step of that
+	kept   bool    // the cost never passes the bound
 }
 
 var counterFamilies = map[string]counterFamily{
 	"counters": {states: counted},
 	"waits":    {states: counted, waits: true},
+	"tolls":    {states: counted, waits: true, toll: 0.1},
 	"kept":     {states: counted, waits: true, kept: true},
 	"wide":     {states: 10 * counted},
 }
@@ -100,7 +102,7 @@ func (j job) counters(ctx context.Context, family counterFamily) (*outcome, erro
 			k.Append(next, []float64{0.6, 0.4}, append(rewards, float64(cost)))
 		})
 		if family.waits {
-			k.Append([]int32{s}, []float64{1}, make([]float64, 3))
+			k.Append([]int32{s}, []float64{1}, []float64{-family.toll, 0, 0})
 		}
 		k.EndState()
 	}

@@ -10,10 +10,12 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
-// drawEndlessEpochs draws a model of three epochs in which policies may go on for ever at returns, and the same one with
-// stored rows. The first return is never negative there, the second of any sign in some models, and the third is that
+// drawEndlessEpochs draws a model of three epochs in which policies may go on for ever at returns, and the same one
+// with stored rows. The first return is never negative there, the second of any sign in some models, and the third is that
 // of a few states. Of some the last epoch must not come.
 func drawEndlessEpochs(t *testing.T, rng *rand.Rand) (m, stored *cmdp.Model) {
 	t.Helper()
@@ -121,6 +123,72 @@ func TestEndlessEpochs(t *testing.T) {
 	}
 }
 
+// TestEndlessPrices: a direction has the value that it has with stored rows, and its policy returns what is said of it,
+// with what it returns for ever.
+func TestEndlessPrices(t *testing.T) {
+	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 15))
+	asked, endless := 0, 0
+	for i := range 600 {
+		m, stored := drawEndlessEpochs(t, rng)
+		dir := make([]float64, m.Dim())
+		for range 2 { // of which one may be the other's
+			dir[rng.IntN(len(dir))] = rng.NormFloat64()
+		}
+		if solves, err := PlannerOf(t, m).SolvesEpochs(ctx, cmdp.Task{}, dir); err != nil || !solves {
+			continue
+		}
+		c := relevanceOf(m.Dim(), cmdp.Task{}, dir)
+		p, err := newPricer(ctx, m, 1, c, nil)
+		if errors.Is(err, ErrNoTotal) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := p.price(ctx, dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := newPricer(ctx, stored, 1, c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, _, err := q.recheck(ctx, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !near(x.value, value) || !near(floats.Dot(dir, x.returns), value) {
+			t.Errorf("model %d: %g, by a policy that returns %v: want %g", i, x.value, x.returns, value)
+		}
+		if asked++; m.Epochs().Restricted() {
+			continue
+		}
+		got := x.returns
+		if x.withInfinite != nil {
+			got = x.withInfinite
+		}
+		policy, err := p.recoverPolicy(ctx, []column{{dir: dir}}, []float64{1}, face{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Evaluate(ctx, stored, policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, x := range want.Returns {
+			if math.IsInf(x, 0) {
+				endless++
+			}
+			if !near(got[j], x) {
+				t.Errorf("model %d: a policy returns %v: %v by rows", i, got, want.Returns)
+			}
+		}
+	}
+	if asked < 200 || endless < 15 {
+		t.Errorf("%d directions, with %d returns that do not end: want more", asked, endless)
+	}
+}
+
 func sameRanges(t *testing.T, i int, p, q *Planner) {
 	t.Helper()
 	lower, upper, err := p.Ranges(t.Context(), Options{})
@@ -184,8 +252,8 @@ func drawTotalsTask(t *testing.T, rng *rand.Rand, q *Planner) cmdp.Task {
 	return task
 }
 
-// compareEndless compares answers, and what policies return with what is said of them. Returns are at least as near to a
-// target that is out of reach.
+// compareEndless compares answers, and what policies return with what is said of them. Returns are at least as near to
+// a target that is out of reach.
 func compareEndless(t *testing.T, i int, stored, m *cmdp.Model, got, want *Result) {
 	t.Helper()
 	if got.Status != want.Status || got.Violation > want.Violation+1e-6 || got.Status == Infeasible &&

@@ -55,8 +55,8 @@ type epochSolver struct {
 	members    [][]int32          // of each state of the quotient, those of the base
 	components *markov.LeastTotal // of several states
 	proper     []int32            // its first policy
-	// a way through what is merged may return something
-	insideReturns bool
+	// a way through what is merged may return something, and staying there
+	insideReturns, stayReturns bool
 }
 
 func newEpochModels(ctx context.Context, m *cmdp.Model) (*epochModels, error) {
@@ -202,6 +202,7 @@ func (c *epochClass) newSolver(ctx context.Context, free []bool, chain *markov.C
 			return nil, err
 		}
 		z.quotient = collapse(c.graph, c.parts, ends, places)
+		z.stayReturns = c.returnsIn(places.Inside)
 		z.quotient.Predecessors = c.graph.Only(ends.Inside).Predecessors()
 	}
 	z.members = make([][]int32, z.quotient.Rest)
@@ -211,8 +212,18 @@ func (c *epochClass) newSolver(ctx context.Context, free []bool, chain *markov.C
 	}
 	z.components = markov.NewLeastTotal(z.quotient, 1, 1, chain)
 	z.proper = slices.Clone(z.components.Policy)
-	z.insideReturns = !slices.Equal(free, c.inside(func(returns []float64) bool { return floats.Norm(returns, 1) == 0 }))
+	z.insideReturns = c.returnsIn(free)
 	return z, nil
+}
+
+// returnsIn reports whether some of the choices return anything.
+func (c *epochModel) returnsIn(choices []bool) bool {
+	for i, in := range choices {
+		if in && floats.Norm(c.kernel.ReturnsOf(i, c.dim), 1) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // restrictToProper finds the pairs from which no policy surely comes to an end, or to a place where it may stay without
@@ -355,8 +366,8 @@ func (m *epochModels) leastTotal(ctx context.Context, dir []float64) (float64, e
 	if err == nil {
 		var value, margin float64
 		value, margin, err = p.recheck(ctx, dir)
-		if err == nil {
-			bound = max(bound, value-margin)
+		if err == nil && value-margin > bound { // which is no number where values are beyond all numbers
+			bound = value - margin
 		}
 	}
 	if errors.Is(err, ErrNoTotal) || errors.Is(err, errNoEnd) {

@@ -76,8 +76,9 @@ func (m *epochModels) withRelevance(ctx context.Context, c relevance) (*epochTot
 		if of == nil {
 			continue
 		}
-		p.classes[i] = &epochClass{epochModel: of, harmless: of.harmless(c), reward: make([]float64, of.kernel.Choices()),
-			size: make([]float64, of.kernel.Choices())}
+		choices := of.kernel.Choices()
+		p.classes[i] = &epochClass{epochModel: of, harmless: of.harmless(c), reward: make([]float64, choices),
+			size: make([]float64, choices)}
 	}
 	p.pass = epochPass{epochTotals: p, values: make([][]float64, e.Len()), returns: make([][]float64, e.Len()),
 		nothing: make([]float64, e.Base.States()*max(1, e.Dim)),
@@ -216,7 +217,8 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 		}
 	}
 	starts := p.m.StartStates()
-	start, first, small := make([]cmdp.StartState, len(starts)), make([]float64, len(starts)), make([]float64, len(starts))
+	start, first := make([]cmdp.StartState, len(starts)), make([]float64, len(starts))
+	small := make([]float64, len(starts))
 	out.returns, out.certified, proved = make([]float64, d), true, true
 	for p.epoch = p.e.Len() - 1; p.epoch >= 0; p.epoch-- {
 		if p.comesUp[p.epoch] {
@@ -460,7 +462,7 @@ func (p *epochPass) setReturns(n, lo, hi int32) (out float64) {
 	c, dst := p.quotient.Choice[p.chosen[n]], p.returnsOf(n)
 	if c == markov.Stay {
 		clear(dst)
-		p.stays = p.stays || p.endless
+		p.stays = p.stays || p.class.stayReturns
 		return 0
 	}
 	return p.setReturnsOf(dst, p.quotient, c, lo, hi)
@@ -541,7 +543,8 @@ func (p *epochPass) returnsInside(ctx context.Context) error {
 		for _, n := range p.chain.OpenClosedSets() {
 			clear(p.r[int(q.Origin[lo+n])*d:][:d])
 		}
-		p.right, p.solution = slices.Grow(p.right[:0], int(hi-lo))[:hi-lo], slices.Grow(p.solution[:0], int(hi-lo))[:hi-lo]
+		p.right = slices.Grow(p.right[:0], int(hi-lo))[:hi-lo]
+		p.solution = slices.Grow(p.solution[:0], int(hi-lo))[:hi-lo]
 		for k := range d {
 			for n := range p.right {
 				p.right[n] = p.r[int(q.Origin[lo+int32(n)])*d+k]

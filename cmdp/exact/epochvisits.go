@@ -20,9 +20,13 @@ func (p *epochTotals) evaluate(ctx context.Context, policy *Policy) ([]float64, 
 	if policy.mixture != nil {
 		return out, nil
 	}
-	v := &epochVisits{epochPass: &epochPass{epochTotals: p}, policy: policy, arrivals: make([][]float64, p.e.Len()),
-		returns: out, share: make([]float64, p.actions)}
-	return out, v.visitAll(ctx)
+	return out, p.visitsOf(policy, out).visitAll(ctx)
+}
+
+// visitsOf counts the visits of a policy, and adds what they return to returns.
+func (p *epochTotals) visitsOf(policy *Policy, returns []float64) *epochVisits {
+	return &epochVisits{epochPass: &epochPass{epochTotals: p}, policy: policy, arrivals: make([][]float64, p.e.Len()),
+		returns: returns, share: make([]float64, p.actions)}
 }
 
 // infiniteReturn returns an error that names a return of some policies that is infinite where that is unwanted by c,
@@ -30,8 +34,7 @@ func (p *epochTotals) evaluate(ctx context.Context, policy *Policy) ([]float64, 
 func (p *epochTotals) infiniteReturn(ctx context.Context, c relevance, policies []WeightedPolicy) *NoTotalError {
 	var found *NoTotalError
 	for _, o := range policies {
-		v := &epochVisits{epochPass: &epochPass{epochTotals: p}, policy: o.Policy,
-			arrivals: make([][]float64, p.e.Len()), returns: make([]float64, p.e.Dim), share: make([]float64, p.actions)}
+		v := p.visitsOf(o.Policy, make([]float64, p.e.Dim))
 		v.forEver = func(s, choice int32, returns []float64) {
 			if i := c.unwanted(nil, returns); i >= 0 && found == nil {
 				found = &NoTotalError{State: p.e.Pair(v.epoch, int(s)), Action: int(choice - v.class.kernel.First[s]),
@@ -116,7 +119,6 @@ func (v *epochVisits) visit(ctx context.Context) error {
 			if v.solution[n] > 0 {
 				v.goOn(q.Origin[lo+n])
 			}
-			v.solution[n] = 0
 		}
 		for n := lo; n < hi; n++ {
 			v.handOn(q.Origin[n], v.solution[n-lo], lo, hi)

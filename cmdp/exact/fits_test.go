@@ -14,7 +14,8 @@ import (
 
 // near reports whether two numbers are the same but for rounding.
 func near(a, b float64) bool {
-	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-6*(1+math.Abs(a)+math.Abs(b))
+	return a == b || math.IsNaN(a) && math.IsNaN(b) ||
+		!math.IsInf(a-b, 0) && math.Abs(a-b) <= 1e-6*(1+math.Abs(a)+math.Abs(b))
 }
 
 // Fits fails the test where the parts of an answer contradict one another: returns have to be those of the policy,

@@ -139,7 +139,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
 		return p.withoutCost(ctx, task, relevanceOf(p.dim(), task), opts, r)
 	}
-	if err == nil && r.Status == Undecided && p.m != nil && p.m.Horizon() == 0 {
+	if err == nil && r.Status == Undecided && p.m != nil && p.m.Horizon() == 0 && p.m.Epochs() == nil {
 		for i := range p.m.Dim() { // what steps give may be too little to be counted
 			if p.m.Discount() < 1 || p.m.Mean(i) {
 				continue

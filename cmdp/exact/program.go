@@ -333,8 +333,8 @@ func (c relevance) irrelevant() (axes []int) {
 	return axes
 }
 
-// unwanted returns the number of the first of some returns that matters and is unwanted, −1 without one. Those of m that
-// are long-run means are no matter; nil stands for a model without.
+// unwanted returns the number of the first of some returns that matters and is unwanted, −1 without one. Those of m
+// that are long-run means are no matter; nil stands for a model without.
 func (c *relevance) unwanted(m *cmdp.Model, returns []float64) int {
 	for i, r := range returns {
 		if (r > 0 && c.up[i] || r < 0 && c.down[i]) && (m == nil || !m.Mean(i)) {
