@@ -15,8 +15,8 @@ import (
 )
 
 // drawEndlessEpochs draws a model of three epochs in which policies may go on for ever at returns, and the same one
-// with stored rows. The first return is never negative there, the second of any sign in some models, and the third is that
-// of a few states. Of some the last epoch must not come.
+// with stored rows. The first return is never negative there, the second of any sign in some models, and the third is
+// that of a few states. Of some the last epoch must not come.
 func drawEndlessEpochs(t *testing.T, rng *rand.Rand) (m, stored *cmdp.Model) {
 	t.Helper()
 	const dim = 3
