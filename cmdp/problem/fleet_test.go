@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -120,6 +121,7 @@ func TestDrawnFleets(t *testing.T) {
 		if err := Write(&b, p); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
+		checkUnwritable(t, rng, p)
 		i, count := rng.IntN(len(goes)), 2+2*rng.IntN(2) // another number of agents than begin somewhere
 		name := fmt.Sprintf("name: t%d, count: ", i)
 		odd := strings.Replace(text, name+"3", fmt.Sprint(name, count), 1)
@@ -141,6 +143,52 @@ func TestDrawnFleets(t *testing.T) {
 			}
 			checkGoes(t, &m, goes[i], text)
 		}
+	}
+}
+
+// checkUnwritable spoils one type of a fleet, which is then named where the fleet is written.
+func checkUnwritable(t *testing.T, rng *rand.Rand, p *Problem) {
+	t.Helper()
+	of := *p
+	of.Fleet = slices.Clone(p.Fleet)
+	m := &of.Fleet[rng.IntN(len(of.Fleet))]
+	m.Returns = slices.Clone(m.Returns)
+	states, goes := m.Agent.Model.States(), slices.IndexFunc(m.Returns, func(to int) bool { return to >= 0 })
+	want := "type " + m.Name + ": "
+	switch spoil := rng.IntN(9); {
+	case spoil == 0:
+		m.Agent = nil
+		want += "no model"
+	case spoil == 1:
+		m.Name = []string{"", "a\nb", "\xff"}[rng.IntN(3)]
+		want = "problem: type " + m.Name + ": "
+	case spoil == 2:
+		m.Count = -rng.IntN(2)
+		want += fmt.Sprintf("%d agents: want at least 1", m.Count)
+	case spoil == 3:
+		m.Returns = append(m.Returns, -1)
+		want += fmt.Sprintf("%d entries say where returns go: want %d", len(m.Returns), len(m.Returns)-1)
+	case spoil == 4:
+		m.Starts = make([]int, states+1-2*rng.IntN(2))
+		want += fmt.Sprintf("%d entries say where agents begin: want %d", len(m.Starts), states)
+	case spoil == 5:
+		to := []int{-2, len(p.Returns)}[rng.IntN(2)]
+		m.Returns[rng.IntN(len(m.Returns))] = to
+		want += fmt.Sprintf("return %d of the fleet, which has %d", to, len(p.Returns))
+	case spoil == 6 && goes >= 0 && len(m.Returns) > 1:
+		m.Returns[(goes+1)%len(m.Returns)] = m.Returns[goes]
+		want += "two returns go into " + p.Returns[m.Returns[goes]]
+	case spoil == 7 && len(of.Fleet) > 1:
+		of.Fleet[0].Name = of.Fleet[len(of.Fleet)-1].Name
+		want = "two types are called " + of.Fleet[0].Name
+	case spoil == 8:
+		of.Returns = slices.Repeat(p.Returns[:1], len(p.Returns))
+		want = "the name " + p.Returns[0] + " is given twice"
+	default:
+		of.Fleet, want = of.Fleet[:0], "a fleet without types of agents"
+	}
+	if err := Write(io.Discard, &of); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("%v: want %s", err, want)
 	}
 }
 

@@ -66,6 +66,7 @@ func TestImportAndExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
+		checkNamedReturns(t, rng, m, again)
 		// A problem has no names of players, one player in states with one
 		// choice, and rewards of states with the choices there.
 		m.PlayerNames = nil
@@ -87,6 +88,46 @@ func TestImportAndExport(t *testing.T) {
 		if err := exchangetest.Same(m, again); err != nil {
 			t.Fatal(i, err)
 		}
+	}
+}
+
+// checkNamedReturns takes some rewards of a model to a problem, in some order: they are those that all has of it.
+func checkNamedReturns(t *testing.T, rng *rand.Rand, m, all *exchange.Model) {
+	t.Helper()
+	var names []string
+	for _, i := range rng.Perm(len(m.Rewards))[:1+rng.IntN(len(m.Rewards))] {
+		names = append(names, m.Rewards[i].Name)
+	}
+	time := problem.Time{Horizon: 1 + rng.IntN(3)}
+	if m.Players == 1 && rng.IntN(2) == 0 {
+		time = problem.Time{Discount: 0.5} // games have a horizon
+	}
+	p, err := problem.Import(m, time, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Model; !slices.Equal(p.Returns, names) || got.Horizon() != time.Horizon ||
+		time.Horizon == 0 && got.Discount() != time.Discount {
+		t.Fatalf("returns %v, horizon %d, discount %g: want %v, %v", p.Returns, got.Horizon(), got.Discount(), names, time)
+	}
+	some, err := p.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		for s := range m.States() {
+			for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+				for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
+					if x, y := some.Reward(name).Total(s, c, e), all.Reward(name).Total(s, c, e); x != y {
+						t.Fatalf("%v: %s in state %d, choice %d: %g: want %g", names, name, s, c, x, y)
+					}
+				}
+			}
+		}
+	}
+	if _, err := problem.Import(m, problem.Time{Horizon: 1}, names[0], "none"); err == nil ||
+		!strings.Contains(err.Error(), "the model has no reward called none") {
+		t.Fatalf("rewards %v and none: %v", names[0], err)
 	}
 }
 
