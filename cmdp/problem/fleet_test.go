@@ -348,7 +348,7 @@ func checkGoes(t *testing.T, m *Member, goes [4]int, text string) {
 	}
 }
 
-// TestFleetErrors: all that is wrong with a fleet is said at once, with file and key.
+// TestFleetErrors: all that is wrong with a fleet is said at once, with file and key, and nothing else.
 func TestFleetErrors(t *testing.T) {
 	_, err := Read("testdata/fleet/wrong.yaml")
 	if err == nil {
@@ -359,37 +359,59 @@ func TestFleetErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for old, with := range map[string]string{
-		"count: 6":                       "count: 0",
-		"count: 2":                       "count: 2.5",
-		"returns: [delivered, kwh, char": "returns: {delivered: {}, kwh: {}, char",
-		"steps: 2-3":                     "steps: 2-9",
-		"steps: 2-3, ":                   "",
-		"[2, 1.5]":                       "[2, 1.5, 1]",
-		"horizon: 6":                     "horizon: 7",
-		"      horizon: 6":               "",
-		"model: van.yaml":                "model: none.yaml",
-		"{idle: 1, low: 1}":              "{idle: 1, low: 2}",
-		"idle: 1, low: 1":                "idle: 1, 0: 1",
-		"starts: {idle: 1, low: 1}":      "starts: [1, 1]",
-		"{delivered: delivered, kwh: kwh, chargers: {action: charge}}": "[delivered, kwh, chargers]",
-		"kwh: kwh, chargers: {action: charge}":                         "kwh: kwh, chargers: {}",
-		"kwh: kwh, chargers: {action":                                  "kwh: kwh, chargers: {visits: [idle], action",
-		"action: charge}}\n":                                           "action: fly}}\n",
-		"energy":                                                       "none",
-		"name: van":                                                    "name: truck",
-		"kwh, chargers]":                                               "kwh, chargers, crews]",
-		"state: idle, action: drive":                                   "state: nowhere, action: drive",
-		"goal: {maximize: delivered}":                                  "goal: {maximize: nothing}",
-		"goal: {maximize: delivered}\n":                                "goal: {maximize: delivered}\nstates: 3\n",
+	for _, c := range []struct{ old, with, said string }{
+		{"count: 6", "count: 0", "fleet[0].count: got 0"},
+		{"count: 6, ", "", "fleet[0]: count is missing"},
+		{"count: 2", "count: 2.5", "fleet[1].count: got 2.5"},
+		{"returns: [delivered, kwh, chargers]", "returns: {delivered: {}, kwh: {}, chargers: {}}",
+			"returns: got a mapping: want a list of names"},
+		{"returns: [delivered, kwh, chargers]\n", "", "returns: missing"},
+		{"format: cmdp/1\n", "", "format: missing"},
+		{"steps: 2-3", "steps: 2-9", "constraints[2].steps: got 2-9: want steps from 1 to 6"},
+		{"steps: 2-3, ", "", "constraints[2]: a list of bounds"},
+		{"[2, 1.5]", "[2, 1.5, 1]", "constraints[2].at_most: 3 bounds for 2 steps"},
+		{"220", "220, always: true", "constraints[0]: limits of a fleet hold in expectation"},
+		{"horizon: 6", "horizon: 7", "fleet[1].model: the model has horizon 7: want horizon 6"},
+		{"      horizon: 6", "", "fleet[1].model.horizon: missing"},
+		{"      horizon: 6", "      discount: 0.5", "fleet[1].model: the model has discount 0.5: want horizon 6"},
+		{"model: van.yaml", "model: none.yaml", "fleet[0].model: cannot be read"},
+		{"model: van.yaml", "model: chargers.yaml", "fleet[0].model: a fleet itself"},
+		{"model: van.yaml", "model: van.prism", "fleet[0].model: van.prism has no horizon"},
+		{"model: van.yaml", "model: [van.yaml]", "fleet[0].model: got a list: want a name"},
+		{"{idle: 1, low: 1}", "{idle: 1, low: 2}", "fleet[1].starts: 3 agents begin somewhere, and count is 2"},
+		{"{idle: 1, low: 1}", "{idle: 1, high: 1}", "fleet[1].starts.high: the model has no state high"},
+		{"{idle: 1, low: 1}", "{idle: 1, low: -1}", "fleet[1].starts.low: got -1"},
+		{"{idle: 1, low: 1}", "{idle: 1, 0: 1}", "fleet[1].starts.0: a state is given twice"},
+		{"starts: {idle: 1, low: 1}", "starts: [1, 1]", "fleet[1].starts: got a list"},
+		{"{delivered: delivered, kwh: kwh, chargers: {action: charge}}", "[delivered, kwh, chargers]",
+			"fleet[1].returns: got a list"},
+		{"kwh: kwh, chargers: {action: charge}", "kwh: kwh, chargers: {}",
+			"fleet[1].returns.chargers: want one of action and visits"},
+		{"kwh: kwh, chargers: {action", "kwh: kwh, chargers: {visits: [idle], action",
+			"fleet[1].returns.chargers: want one of action and visits"},
+		{"kwh: kwh, chargers: {action: charge}", "kwh: kwh, chargers: {visits: [low, nowhere]}",
+			"fleet[1].returns.chargers.visits[1]: unknown label or state nowhere"},
+		{"kwh: kwh, chargers: {action", "kwh: [kwh], chargers: {action",
+			"fleet[1].returns.kwh: got a list: want a name"},
+		{"kwh: kwh, chargers", "power: kwh, chargers", "fleet[1].returns.power: unknown return power"},
+		{"action: charge}}\n", "action: fly}}\n",
+			"fleet[1].returns.chargers.action: no state of the model offers an action fly"},
+		{"energy", "none", "fleet[0].returns.kwh: the model has no return none"},
+		{"name: van", "name: truck", "fleet[1].name: truck is given twice: it is number 0 too"},
+		{"kwh, chargers]", "kwh, chargers, crews]", "returns[3]: no type of agents adds anything to crews"},
+		{"state: idle, action: drive", "state: nowhere, action: drive",
+			"fleet[1].model.transitions[0].state: unknown state nowhere"},
+		{"goal: {maximize: delivered}", "goal: {maximize: nothing}", "goal.maximize: unknown return nothing"},
+		{"goal: {maximize: delivered}\n", "goal: {maximize: delivered}\nstates: 3\n", "states: unknown key"},
 	} {
-		text := strings.Replace(string(good), old, with, 1)
+		text := strings.Replace(string(good), c.old, c.with, 1)
 		if text == string(good) {
-			t.Fatalf("%q does not come up", old)
+			t.Fatalf("%q does not come up", c.old)
 		}
-		if _, err := Parse("x.yaml", []byte(text), os.DirFS("testdata/fleet")); err == nil ||
-			!strings.Contains(err.Error(), "x.yaml:") {
-			t.Errorf("%q for %q: %v", with, old, err)
+		_, err := Parse("x.yaml", []byte(text), os.DirFS("testdata/fleet"))
+		if place, found, _ := strings.Cut(fmt.Sprint(err), ": "); !strings.HasPrefix(place, "x.yaml") ||
+			!strings.HasPrefix(found, c.said) || strings.Contains(found, "\n") {
+			t.Errorf("%q for %q: %v: want %s alone", c.with, c.old, err, c.said)
 		}
 	}
 	text := strings.NewReplacer("horizon: 6", "horizon: 7", "action: charge}}\n", "action: fly}}\n", "count: 2",

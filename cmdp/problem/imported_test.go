@@ -108,7 +108,7 @@ func checkNamedReturns(t *testing.T, rng *rand.Rand, m, all *exchange.Model) {
 	}
 	if got := p.Model; !slices.Equal(p.Returns, names) || got.Horizon() != time.Horizon ||
 		time.Horizon == 0 && got.Discount() != time.Discount {
-		t.Fatalf("returns %v, horizon %d, discount %g: want %v, %v", p.Returns, got.Horizon(), got.Discount(), names, time)
+		t.Fatalf("%v, horizon %d, discount %g: want %v, %v", p.Returns, got.Horizon(), got.Discount(), names, time)
 	}
 	some, err := p.Export()
 	if err != nil {
