@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -702,6 +703,51 @@ func TestIntervalsOfLogs(t *testing.T) {
 			t.Errorf("trial %d: %g choices, %g of them never seen: want %d and %d", trial, c.num("choices"),
 				c.num("unvisited"), several, unseen)
 		}
+	}
+}
+
+// TestUnsureChoices: of what a log says too little is a choice of the file at its step, with as many visits as the log
+// has there, and shares of the uncertainty, the largest first.
+func TestUnsureChoices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 1))
+	t.Chdir(t.TempDir())
+	told := 0
+	for range 3 {
+		file := "format: cmdp/1\nhorizon: 3\nstates: [x, y]\nstart: x\nreturns: [gain, cost]\ngoal: {maximize: gain}\n" +
+			"constraints: [{return: cost, at_most: 2}]\ntransitions:\n"
+		log, visits := "step,state,action,next,count\n", map[string]int{}
+		for step := 1; step <= 3; step++ {
+			for _, state := range []string{"x", "y"} {
+				for _, way := range []string{"slow", "fast"} {
+					action := fmt.Sprint(way, step)
+					file += fmt.Sprintf("  - {step: %d, state: %s, action: %s, next: {x: 0.5, y: 0.5}, returns: [%d, %d]}\n",
+						step, state, action, rng.IntN(4), rng.IntN(3))
+					for _, next := range []string{"x", "y"} {
+						n := rng.IntN(3)
+						visits[fmt.Sprint(step, state, action)] += n
+						log += fmt.Sprintf("%d,%s,%s,%s,%d\n", step, state, action, next, n)
+					}
+				}
+			}
+		}
+		err := errors.Join(os.WriteFile("steps.yaml", []byte(file), 0o600), os.WriteFile("log.csv", []byte(log), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := printed(t, "json", "plan", "steps.yaml", "--log", "log.csv", "--credible", "0.5", "--models", "20")
+		last := 1.0
+		for _, u := range answerOf(t, text).list("credible.unsure") {
+			told++
+			at := fmt.Sprint(u.num("step"), u.text("state"), u.text("action"))
+			n, is := visits[at]
+			if share := u.num("share"); !is || n != int(u.num("visits")) || !(share > 0 && share <= last) {
+				t.Errorf("unsure of %s, %g visits, share %g: want %d visits, is a choice: %v", at, u.num("visits"), share, n, is)
+			}
+			last = u.num("share")
+		}
+	}
+	if told == 0 {
+		t.Error("a log of few visits leaves nothing unsure")
 	}
 }
 

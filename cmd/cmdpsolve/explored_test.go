@@ -791,6 +791,40 @@ func TestExploredAbout(t *testing.T) {
 	}
 }
 
+// TestSlidersOfAlways: limits on every episode have sliders if they have one side, under their numbers, and a value can
+// be moved to either side, through 0 too.
+func TestSlidersOfAlways(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 2))
+	for range 50 {
+		var p problem.Problem
+		var want []aboutAlways
+		for k := range rng.IntN(5) {
+			c := problem.Limit{Return: fmt.Sprint("r", k), Always: rng.IntN(3) > 0}
+			x := []float64{-7.5, -0.1, 0, 0.25, 3}[rng.IntN(5)]
+			sides := 1 + rng.IntN(3)
+			if sides&1 > 0 {
+				c.AtMost = &x
+			}
+			if sides&2 > 0 {
+				c.AtLeast = &x
+			}
+			if p.Constraints = append(p.Constraints, c); c.Always && sides < 3 {
+				want = append(want, aboutAlways{Constraint: k, Name: c.Return + []string{" ≤", " ≥"}[sides-1], Value: x})
+			}
+		}
+		got := alwaysLimits(&p)
+		for i, a := range got {
+			if !(a.Least <= 2*a.Value && a.Least <= 0 && a.Most >= 2*a.Value && a.Most >= 0 && a.Least < a.Most) {
+				t.Errorf("a slider from %g to %g for %g", a.Least, a.Most, a.Value)
+			}
+			got[i].Least, got[i].Most = 0, 0
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("sliders %v: want %v", got, want)
+		}
+	}
+}
+
 // TestExploredAlways: a limit that holds in every episode can be moved on either side, and no other is moved with it.
 func TestExploredAlways(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "always.yaml")

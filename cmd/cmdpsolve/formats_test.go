@@ -699,8 +699,9 @@ func TestVariationFlags(t *testing.T) {
 // TestErrorsOfReturns: errors of a curve are read in any order, each for the return that it names.
 func TestErrorsOfReturns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 4))
-	over := []objective{{0, "gain", 1}, {1, "cost", -1}, {2, "time spent", -1}}
 	for range 50 {
+		at := rng.Perm(5) // among all returns
+		over := []objective{{at[0], "gain", 1}, {at[1], "cost", -1}, {at[2], "time spent", -1}}
 		fraction, absolute := 1e-4, []float64(nil)
 		var texts []string
 		for _, k := range rng.Perm(4)[:1+rng.IntN(4)] {
@@ -720,6 +721,33 @@ func TestErrorsOfReturns(t *testing.T) {
 		gotFraction, got, err := parseErrors(list, over)
 		if err != nil || gotFraction != fraction || !slices.Equal(got, absolute) {
 			t.Errorf("%q: %v and %v, error %v: want %v and %v", list, gotFraction, got, err, fraction, absolute)
+		}
+	}
+}
+
+// TestProposedTradeOff: without --over a curve is proposed between the first two returns: as the goal wants them, those
+// with an upper limit small and the others large.
+func TestProposedTradeOff(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 5))
+	for range 16 {
+		p := drawProblem(rng, "horizon: 1")
+		p.goal = []string{"maximize: gain", "minimize: gain", "maximize: cost", "minimize: cost"}[rng.IntN(4)]
+		p.costFirst = rng.IntN(2) == 0
+		large := map[string]bool{"gain": true, "cost": true}
+		for _, l := range p.limits {
+			large[l.of] = large[l.of] && l.side == "at_least"
+		}
+		kind, wanted, _ := strings.Cut(p.goal, ": ")
+		large[wanted] = kind == "maximize"
+		var want []string
+		for _, name := range map[bool][]string{true: {"cost", "gain"}, false: {"gain", "cost"}}[p.costFirst] {
+			want = append(want, map[bool]string{true: "+", false: "-"}[large[name]]+name)
+		}
+		var out, errs strings.Builder
+		status := run(t.Context(), []string{"front", p.write(t, 1)}, &out, &errs)
+		said := strings.Join(strings.Fields(errs.String()), " ")
+		if status != exitUsage || !strings.HasSuffix(said, "such as --over "+strings.Join(want, ",")) {
+			t.Errorf("%s, limits %v: exit status %d, %s: want %v", p.goal, p.limits, status, said, want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -347,6 +349,7 @@ func checkPage(t *testing.T, r *result) {
 		t.Errorf("%v: %v", r.args, err)
 		return
 	}
+	checkKept(t, r, page)
 	said, _ := r.has["status"].(string)
 	if verdict, judged := r.has["verdict"].(string); judged && verdict != "" {
 		said = verdict
@@ -377,6 +380,24 @@ func checkPage(t *testing.T, r *result) {
 				}
 			}
 		}
+	}
+}
+
+// checkKept: a page has all that a terminal shows but the first line and the bars of histograms.
+func checkKept(t *testing.T, r *result, page *reportPart) {
+	t.Helper()
+	var saved struct{ Shown []map[string]any }
+	text, err := json.Marshal(page.Shown)
+	var got []map[string]any
+	if err = errors.Join(err, json.Unmarshal(text, &got), json.Unmarshal(r.data, &saved)); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(saved.Shown, func(s map[string]any) bool { return strings.Contains(fmt.Sprint(s), "█") })
+	if lines, is := want[0]["heading"].([]any); is {
+		want[0]["heading"] = lines[1:]
+	}
+	if want, got := fmt.Sprint(want), fmt.Sprint(got); got != want && got != strings.Replace(want, "heading:[]", "", 1) {
+		t.Errorf("%v: a page keeps %s: a terminal shows %s", r.args, got, want)
 	}
 }
 

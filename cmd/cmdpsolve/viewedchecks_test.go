@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 func (v *view) check() {
@@ -179,5 +182,39 @@ func (v *view) policyJudged() {
 		v.say("The policy of %s misses a limit by up to %s in some model of the intervals.", file, missed)
 	default:
 		v.say("The policy of %s misses a limit by %s.", file, missed)
+	}
+}
+
+// TestManyMissingRows: of many states that lost rows the first are named, and all are counted.
+func TestManyMissingRows(t *testing.T) {
+	const states = 1 << 10
+	rows, pairs := "  - {step: 1, state: 0, action: go, next: {", 0
+	for s := range states {
+		rows += fmt.Sprintf("%d: %g, ", s+1, 1.0/states) // exact
+	}
+	rows = strings.TrimSuffix(rows, ", ") + "}}\n"
+	for s := range states { // each is reached in step 2 alone, or stays
+		step, next := 1, "0: 1"
+		if s%3 == 0 {
+			step, next = 2, fmt.Sprintf("%d: 1", s+1)
+		}
+		rows += fmt.Sprintf("  - {step: %d, state: %d, action: go, next: {%s}}\n", step, s+1, next)
+		pairs += 2 - indicator(s%3 == 0)
+	}
+	file := filepath.Join(t.TempDir(), "gaps.yaml")
+	text := fmt.Sprintf("format: cmdp/1\nhorizon: 3\nstates: %d\nstart: 0\nreturns: [x]\ntransitions:\n", states+1) + rows
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMissingRows(p)
+	note := strings.Join(m.note(), " ")
+	if len(m.States) != mostGaps || m.Pairs != pairs || !strings.Contains(note, fmt.Sprintf(" and %d more", states-4)) ||
+		!strings.Contains(note, fmt.Sprintf(" %d pairs ", pairs)) {
+		t.Errorf("%d states are named, %d pairs counted: %s: want %d pairs of %d states", len(m.States), m.Pairs, note,
+			pairs, states)
 	}
 }

@@ -389,6 +389,11 @@ func (f *filler) checked() *checkReport {
 	low, high := f.vector(), f.vector()
 	rep := newCheckReport(p, low, high)
 	rep.compareLimits(p)
+	for i := range rep.Returns.Values {
+		if f.is(4) {
+			rep.Returns.Values[i].Max = report.Number(math.Inf(1))
+		}
+	}
 	f.fill(&rep.Missing)
 	if rep.Missing != nil && len(rep.Missing.States) == 0 {
 		rep.Missing = nil
@@ -619,12 +624,14 @@ func (f *filler) fleetPlayed() (string, *report.Report) {
 // filledProblems are some of which results are told in other words: by name, with the text of a file.
 func filledProblems() iter.Seq2[string, string] {
 	limits := "{return: places, each_step: true, at_least: 0.5, at_most: 3}, {return: places, at_most: 9}"
-	long := strings.NewReplacer("horizon: 3", "horizon: 60", "[made, places]", "[made, places, a, b]",
-		"returns: {made", "returns: {a: made, b: made, made").Replace(vans(limits))
+	returns := []string{"[made, places]", "[made, places, a, b]", "returns: {made", "returns: {a: made, b: made, made"}
+	long := strings.NewReplacer(append(returns, "horizon: 3", "horizon: 60")...).Replace(vans(limits))
+	many := strings.NewReplacer(returns...).Replace(vans(limits +
+		", {return: a, each_step: true, at_most: 5}, {return: b, each_step: true, at_least: 0.125}"))
 	rows := "transitions:\n  - {state: 0, action: go, next: {0: 0.5, 1: 0.5}, returns: [1, 1]}\n" +
 		"  - {state: 1, action: stay, next: {1: 1}, returns: [2, 0]}\n"
 	list := [][2]string{{"inventory"}, {"cliff:rows=3,cols=4,H=8"}, {"../../docs/examples/clinic.yaml"},
-		{"vans.yaml", vans(limits)}, {"long.yaml", long}, {"tanks.yaml", fmt.Sprintf(tanks, "maximize: reward")},
+		{"vans.yaml", many}, {"long.yaml", long}, {"tanks.yaml", fmt.Sprintf(tanks, "maximize: reward")},
 		{"rounded.yaml", "format: cmdp/1\nhorizon: 3\nstates: [base]\nstart: base\nreturns: {battery: {}, work: {}}\n" +
 			"goal: {maximize: work}\nconstraints:\n  - {return: battery, at_most: 1, always: true}\n  - {return: work, at_least: 0.5}\ntransitions:\n" +
 			"  - {state: base, action: rest, next: {base: 1}}\n" +
@@ -674,7 +681,7 @@ func TestViewOfFilledResults(t *testing.T) {
 				draws := map[string]int{"plan": 40, "check": 20, "sets": 20, "samples": 20}[kind]
 				for i := 0; i < max(8, draws) && !t.Failed(); i++ {
 					if words, made := filledKinds[kind](f); made != nil {
-						checkFilled(t, kind, append(strings.Fields(words), name), made, i%6 == 0)
+						checkFilled(t, kind, append(strings.Fields(words), name), made, i%8 == 0)
 					}
 				}
 			})

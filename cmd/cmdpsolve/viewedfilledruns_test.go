@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
@@ -115,4 +118,96 @@ func (f *filler) learned() (string, *report.Report) {
 		rep.Policies[i].Policy = fmt.Sprint("policy ", i)
 	}
 	return "learn --support " + s.Support, s.report(rep)
+}
+
+// TestSummaryOfRuns: of the runs that are done a comparison has the means, by seed and along the way, and it was
+// interrupted if some run of a learner that plays is not done.
+func TestSummaryOfRuns(t *testing.T) {
+	p, err := load("inventory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &filler{Rand: rand.New(rand.NewPCG(71, 3)), p: p, policy: new(exact.Policy)}
+	for range 40 {
+		e := f.event()
+		missing := false
+		for _, entrant := range e.Entrants {
+			if f.is(3) {
+				entrant.Refused = "it needs something"
+				continue
+			}
+			for seed := range e.Seeds {
+				r := &contest.RunResult{Seed: e.Seed + uint64(seed), Metrics: f.metrics(), Average: f.vector()}
+				for k := range 2 {
+					r.History = append(r.History, contest.Record{Episode: 1 + 9*k, Metrics: f.metrics()})
+				}
+				if f.is(6) {
+					r, missing = nil, true
+				}
+				entrant.Results = append(entrant.Results, r)
+			}
+		}
+		rep := e.report(f.is(2))
+		if rep.Interrupted != missing {
+			t.Errorf("interrupted: %v, want %v", rep.Interrupted, missing)
+		}
+		for k, row := range rep.Rows {
+			checkRuns(t, e, e.Entrants[k], row)
+		}
+	}
+}
+
+func (f *filler) metrics() contest.Values {
+	values := contest.Values{}
+	for _, m := range contest.Metrics() {
+		values[m.Key] = f.NormFloat64()
+	}
+	return values
+}
+
+func checkRuns(t *testing.T, e *event, entrant *contest.Entrant, row *compareRow) {
+	t.Helper()
+	done := slices.DeleteFunc(slices.Clone(entrant.Results), func(r *contest.RunResult) bool { return r == nil })
+	status := "done"
+	switch {
+	case entrant.Refused != "":
+		status = "refused"
+	case len(done) < e.Seeds:
+		status = "partial"
+	}
+	if row.status != status || row.runs != len(done) || len(row.seeds) != len(done) {
+		t.Errorf("%d of %d runs are done: %q, %d runs with %d seeds", len(done), e.Seeds, row.status, row.runs,
+			len(row.seeds))
+		return
+	}
+	mean := func(what string, got estimate, of func(r *contest.RunResult) float64) {
+		sum := 0.0
+		for _, r := range done {
+			sum += of(r) / float64(len(done))
+		}
+		if math.Abs(float64(got.Mean)-sum) > 1e-9 || (got.CI95 == got.CI95) != (len(done) > 1) {
+			t.Errorf("%s is %v over %d runs: want %g", what, got, len(done), sum)
+		}
+	}
+	for i, r := range done {
+		if seed := row.seeds[i][0].Value; seed != r.Seed {
+			t.Errorf("run %d has the seed %v: want %d", i, seed, r.Seed)
+		}
+	}
+	for key, x := range row.metrics {
+		if len(done) > 0 {
+			mean(key, x, func(r *contest.RunResult) float64 { return r.Metrics[key] })
+		}
+	}
+	for i, x := range row.average.Values {
+		mean(row.average.Names[i], x, func(r *contest.RunResult) float64 { return r.Average[i] })
+	}
+	for i, rec := range row.history {
+		if rec.Episode != 1+9*i {
+			t.Errorf("record %d is of episode %d", i, rec.Episode)
+		}
+		for key, x := range rec.metrics {
+			mean(key, x, func(r *contest.RunResult) float64 { return r.History[i].Metrics[key] })
+		}
+	}
 }

@@ -201,6 +201,41 @@ func checkWorst(t *testing.T, file, worst, policy string) {
 	}
 }
 
+// TestWhatAModelIsWorstFor: --worst takes the limit with the least room of those that are asked for, the goal where
+// that is asked for or nothing is limited, and refuses the rest.
+func TestWhatAModelIsWorstFor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 4))
+	for range 12 {
+		file := drawProblem(rng, "horizon: 1")
+		if rng.IntN(4) == 0 {
+			file.limits = nil
+		}
+		p, err := load(file.write(t, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, asked := range []string{"", "goal", "gain", "cost", "nothing"} {
+			r, least, want := new(robust.Result), math.Inf(1), "the goal"
+			if asked != "" && asked != "goal" {
+				want = ""
+			}
+			for _, l := range p.Rows() {
+				room := rng.NormFloat64()
+				constraint := cmdp.Constraint{Normal: []float64{room, 1}, Offset: room}
+				r.Limits = append(r.Limits, robust.Limit{Constraint: constraint})
+				if (asked == "" || asked == l.Return) && room < least {
+					least, want = room, "the limit "+l.Name
+				}
+			}
+			dir, of, err := (&worstOptions{of: asked}).direction(p, r)
+			if of != want || (err == nil) != (want != "") || !math.IsInf(least, 1) && (dir == nil || dir[0] != least) {
+				t.Errorf("asked for %q of %v: %q, %v, error %v: want %q, %g", asked, file.limits, of, dir, err, want,
+					least)
+			}
+		}
+	}
+}
+
 // TestConvertedIsTheSame: a problem that is converted to another kind of file and back is the same problem, with the
 // sizes that convert tells, and options of the conversion are those of the file.
 func TestConvertedIsTheSame(t *testing.T) {

@@ -2,10 +2,10 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -194,7 +194,7 @@ func TestTablesOfCSV(t *testing.T) {
 }
 
 // TestDrawnTables: tables of CSV follow each other under their titles, which are not said twice, and JSONL has every
-// row under its own.
+// row under its own. What is no number, or nothing, is an empty cell there and null here.
 func TestDrawnTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(68, 1))
 	for range 300 {
@@ -209,10 +209,20 @@ func TestDrawnTables(t *testing.T) {
 				var row []any
 				var cells, members []string
 				for _, title := range titles {
-					n := rng.IntN(1000)
-					row = append(row, []any{n, float64(n), Number(n), Rough(n)}[rng.IntN(4)])
-					cells = append(cells, strconv.Itoa(n))
-					members = append(members, `"`+title+`":`+strconv.Itoa(n))
+					x := float64(rng.IntN(1000)) / 8
+					if rng.IntN(3) == 0 {
+						x = []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[rng.IntN(3)]
+					}
+					cell := []any{x, Number(x), Rough(x), "a word", "", rng.IntN(1000)}[rng.IntN(6)]
+					plain, member := fmt.Sprint(cell), fmt.Sprint(cell)
+					if text, is := cell.(string); is && text != "" {
+						member = `"` + text + `"`
+					} else if plain == "" || strings.HasSuffix(plain, "NaN") || strings.HasSuffix(plain, "Inf") {
+						plain, member = "", "null"
+					}
+					row = append(row, cell)
+					cells = append(cells, plain)
+					members = append(members, `"`+title+`":`+member)
 				}
 				table.Add(row...)
 				csv += strings.Join(cells, ",") + "\n"
