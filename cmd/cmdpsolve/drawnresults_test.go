@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -360,5 +361,60 @@ func TestPlotDrawsWhatWasPlotted(t *testing.T) {
 				t.Errorf("%s: status %d, %s", command, status, said)
 			}
 		}
+	}
+}
+
+// TestChosenDrawings: of results those of the problem and of the learners that are asked for are drawn, in their order,
+// and what none of them has is refused.
+func TestChosenDrawings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 5))
+	refused, names := 0, []string{"p", "q", "r", "a", "b", "c"}
+	for range 200 {
+		var all []drawing
+		var want [][]string
+		c := &plotCommand{}
+		if rng.IntN(2) == 0 {
+			c.problem = names[rng.IntN(3)]
+		}
+		for _, k := range rng.Perm(3)[:rng.IntN(3)] {
+			c.only = append(c.only, names[3+k])
+		}
+		asked, there := c.problem == "", map[string]bool{}
+		for k := range 1 + rng.IntN(3) {
+			d, left := drawing{problem: names[rng.IntN(2)]}, []string(nil)
+			if rng.IntN(2) == 0 {
+				d.name = []string{"r", "s"}[rng.IntN(2)]
+			}
+			of := c.problem == "" || d.name == c.problem || d.problem == c.problem
+			asked = asked || of
+			for _, at := range rng.Perm(3)[:1+rng.IntN(3)] {
+				name := names[3+at]
+				d.list = append(d.list, series{name: name, records: []rowRecord{{Episode: k + 1}}})
+				there[name] = there[name] || of
+				if of && (c.only == nil || slices.Contains(c.only, name)) {
+					left = append(left, name)
+				}
+			}
+			all, want = append(all, d), append(want, left)
+		}
+		fits := asked && !slices.ContainsFunc(c.only, func(name string) bool { return !there[name] })
+		err := c.choose(all)
+		refused += indicator(!fits)
+		if fits != (err == nil) {
+			t.Errorf("--problem %q --algorithms %q: error %v, want one: %v", c.problem, c.only, err, !fits)
+			continue
+		}
+		for k, d := range all {
+			var got []string
+			for _, s := range d.list {
+				got = append(got, s.name)
+			}
+			if fits && !slices.Equal(got, want[k]) {
+				t.Errorf("--problem %q --algorithms %q: %q of result %d, want %q", c.problem, c.only, got, k, want[k])
+			}
+		}
+	}
+	if refused < 20 {
+		t.Errorf("%d are refused: want more", refused)
 	}
 }

@@ -316,3 +316,57 @@ func TestDistanceOfAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestOptionsThatGoNotTogether: options that mean nothing alone, or nothing beside others, are refused, and the message
+// names them all. A star stands before what it need not name.
+func TestOptionsThatGoNotTogether(t *testing.T) {
+	t.Chdir(t.TempDir())
+	log, samples := "*--log log.csv ", "*--simulator x *--sample 3 "
+	calls := []string{"plan --confidence 0.9", "plan " + log + "--confidence 1",
+		"plan " + log + "--confidence 0.9 --returns unknown", "plan " + log + "--confidence 0.9 --support none",
+		"plan " + log + "--credible 1", "plan " + log + "--models 2", "plan " + log + "--returns some",
+		"plan " + log + "--support some", "plan --simulator x", "plan --safety 0.9 --budget 3s", "plan --safety 0.9",
+		"plan --safety 1", "plan --deterministic --second-opinion", "plan --distribution --log log.csv",
+		"plan --show --log log.csv", "plan --budget 3s --log log.csv", "plan --budget -1s",
+		"plan --second-opinion --resolution 1", "plan --worst-for cost", "plan --worst x.txt", "plan --worst x.yaml",
+		"plan --policies some", "plan --plot x.svg", "plan --nodes 3", "plan --opponent-policy x.csv",
+		"plan *--interval 0.1 --distribution", "plan --interval 2", "plan --gap 1", "plan --iterations 0",
+		"plan --parallel -1", "front --points 0", "front --budget -1s", "front --gap -1", "check --iterations 0",
+		"simulate --episodes 0", "simulate --steps -1", "simulate --plot x.svg", "simulate *--policy x.csv --steps 3",
+		"learn --rho 3 *--learner posterior", "learn --support auto", "learn --opponent uniform", "learn --learner some",
+		"learn --rho 3 *--dual free", "learn --parallel -1", "learn --save-every 0s", "learn --steps 3",
+		"compare --opponent uniform", "compare --parallel -1", "compare --steps 3", "compare --save-every 0s",
+		"explore --timeout 0s", "explore --listen here", "explore --gap 1"}
+	for _, option := range []string{"--credible 0.9", "--models 100", "--seed 3"} {
+		calls = append(calls, "plan "+log+"*--confidence 0.9 "+option, "plan "+option)
+	}
+	for _, option := range []string{"--pool", "--returns known", "--support auto", "--sample 3", "--accuracy 0.1", "--strict"} {
+		calls = append(calls, "plan "+option)
+	}
+	for _, option := range []string{"--show", "--gap 0.1", "--deterministic", "--distribution", "--budget 3s",
+		"--sweep cost=1:2:1", "--at-most cost=3", "--interval 0.1", "--iterations 9", "--safety 0.9"} {
+		calls = append(calls, "plan "+samples+option)
+	}
+	for _, option := range []string{"--learner moma", "--episodes 9", "--seeds 2", "--save x", "--mixture x.csv",
+		"--plot x.svg", "--planner bernstein", "--dual free", "--rho 3", "--bonus-scale 1", "--parallel 2"} {
+		calls = append(calls, "learn *--sample 3 "+option)
+	}
+	for _, option := range []string{"--replan 3", "--dispatch", "--whittle", "--safety 0.9", "--parallel 2", "--replan -1"} {
+		calls = append(calls, "simulate *--policy x.csv "+option)
+	}
+	for _, option := range []string{"--merge", "--shard 1/2", "--shards 2", "--results some", "--tables x", "--wait"} {
+		calls = append(calls, "compare "+option)
+	}
+	for _, call := range calls {
+		command, options, _ := strings.Cut(call, " ")
+		status, said := called(command + " inventory " + strings.ReplaceAll(options, "*", ""))
+		if status != exitUsage {
+			t.Errorf("%s: status %d, %s", call, status, said)
+		}
+		for option := range strings.FieldsSeq(options) {
+			if strings.HasPrefix(option, "--") && !strings.Contains(said, strings.TrimPrefix(option, "--")) {
+				t.Errorf("%s: %s is not named: %s", call, option, said)
+			}
+		}
+	}
+}
