@@ -32,18 +32,20 @@ func TestMinNormOfBall(t *testing.T) {
 	}
 }
 
-// TestMinNormOfHull checks the condition of optimality at every vertex, with repeated
-// and flat vertex sets among the instances.
+// TestMinNormOfHull checks the condition of optimality at every vertex, with repeated,
+// flat and thin vertex sets among the instances.
 func TestMinNormOfHull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		d := 1 + rng.IntN(6)
 		var h hull
+		thin := math.Pow(1e-3, float64(rng.IntN(4)))
 		for range 1 + rng.IntN(12) {
 			p := integers(rng, d, 2)
 			if rng.IntN(3) == 0 {
 				p[0] = 1
 			}
+			p[d-1] *= thin
 			h = append(h, p)
 		}
 		x, y := gaussian(rng, d, 3), make([]float64, d)
@@ -95,40 +97,47 @@ func randomRows(rng *rand.Rand, d int) (rows [][]float64, rhs []float64, equalit
 
 var term = regexp.MustCompile(`([+-][0-9.e+-]+)·row (\d+)`)
 
-// TestActiveSet checks projections by their conditions of optimality, verified by a
-// cone projection that shares no code, and emptiness by the multipliers in
-// the message.
+// TestActiveSet checks projections of points near and far, in any unit, by their conditions of optimality, verified by
+// a cone projection that shares no code, and emptiness by the multipliers in the message.
 func TestActiveSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	empty := 0
 	for range 4000 {
 		d := 1 + rng.IntN(5)
 		rows, rhs, equalities := randomRows(rng, d)
+		unit := math.Pow(1e-3, float64(rng.IntN(3)))
+		scale(rhs, unit)
+		if k := rng.IntN(len(rows)); k >= equalities { // one row nearly twice
+			rows = slices.Insert(rows, equalities, rows[k])
+			rhs = slices.Insert(rhs, equalities, rhs[k]+1e-9*unit)
+		}
 		a, err := oracle.NewActiveSet(rows, rhs, equalities)
 		if err != nil {
 			empty++
-			checkFarkas(t, rows, rhs, equalities, err)
+			checkFarkas(t, rows, rhs, equalities, unit, err)
 			continue
 		}
-		x, y := gaussian(rng, d, 5), make([]float64, d)
+		x, y := gaussian(rng, d, 5*unit*math.Pow(1e4, float64(rng.IntN(3)))), make([]float64, d)
 		a.Project(y, x)
 		var normals [][]float64
 		for k, r := range rows {
 			excess := dot(r, y) - rhs[k]
-			if rounding := 1e-12 * (1 + norm(y)); excess > rounding || k < equalities && excess < -rounding {
+			if rounding := 1e-12 * (unit + norm(y)); excess > rounding || k < equalities && excess < -rounding {
 				t.Fatalf("rows %v ≤ %v: %v goes to %v, which breaks row %d by %g", rows, rhs, x, y, k, excess)
 			}
-			if excess > -1e-10 {
+			if excess > -1e-10*unit-1e-13*norm(y) {
 				normals = append(normals, r)
 			}
 			if k < equalities {
 				normals = append(normals, minus(make([]float64, d), r))
 			}
 		}
-		if gap := distanceFromCone(normals, minus(x, y)); gap > 1e-7*(1+norm(x)) {
+		out := minus(x, y)
+		scale(out, 1/(1+norm(x)))
+		if gap := distanceFromCone(normals, out); gap > 1e-7 {
 			t.Fatalf("rows %v ≤ %v (%d equal): %v − %v is %g from the normal cone", rows, rhs, equalities, x, y, gap)
 		}
-		checkLevel(t, rng, a, rows, rhs, equalities, x)
+		checkLevel(t, rng, a, rows, rhs, equalities, unit, gaussian(rng, d, 5*unit))
 	}
 	if empty < 100 {
 		t.Errorf("only %d empty instances", empty)
@@ -137,9 +146,9 @@ func TestActiveSet(t *testing.T) {
 
 // checkLevel compares a level with one more row, and after that the projection with the one before.
 func checkLevel(t *testing.T, rng *rand.Rand, a *oracle.ActiveSet, rows [][]float64, rhs []float64, equalities int,
-	x []float64) {
+	unit float64, x []float64) {
 	t.Helper()
-	dir, level := integers(rng, len(x), 2), float64(rng.IntN(9)-4)
+	dir, level := integers(rng, len(x), 2), unit*float64(rng.IntN(9)-4)
 	if norm(dir) == 0 {
 		return
 	}
@@ -151,14 +160,18 @@ func checkLevel(t *testing.T, rng *rand.Rand, a *oracle.ActiveSet, rows [][]floa
 	if err == nil {
 		cut.Project(want, x)
 	}
+	top := slices.Clone(dir) // nearly extreme
+	scale(top, 1e4*unit)
+	a.Project(top, top)
 	for range 2 {
-		if ok := a.ProjectLevel(y, dir, level, x); ok != (err == nil) || norm(minus(y, want)) > 1e-9*(1+norm(x)) {
+		if ok := a.ProjectLevel(y, dir, level, x); ok != (err == nil) || norm(minus(y, want)) > 1e-9*(unit+norm(x)) {
 			t.Fatalf("rows %v ≤ %v (%d equal), ⟨%v, ·⟩ ≥ %g: %v goes to %v, %v; want %v, for %v", rows, rhs, equalities, dir,
 				level, x, y, ok, want, err)
 		}
-		if a.Project(y, x); norm(minus(y, before)) > 1e-12*(1+norm(x)) {
+		if a.Project(y, x); norm(minus(y, before)) > 1e-12*(unit+norm(x)) {
 			t.Fatalf("rows %v ≤ %v: after a level %v goes to %v, before to %v", rows, rhs, x, y, before)
 		}
+		a.ProjectLevel(y, dir, dot(dir, top)+1e-14*unit, x) // may be above all points, by rounding
 	}
 }
 
@@ -184,7 +197,7 @@ func distanceFromCone(normals [][]float64, v []float64) float64 {
 	return norm(rest)
 }
 
-func checkFarkas(t *testing.T, rows [][]float64, rhs []float64, equalities int, err error) {
+func checkFarkas(t *testing.T, rows [][]float64, rhs []float64, equalities int, unit float64, err error) {
 	t.Helper()
 	if !errors.Is(err, oracle.ErrEmpty) {
 		t.Fatal(err)
@@ -201,7 +214,7 @@ func checkFarkas(t *testing.T, rows [][]float64, rhs []float64, equalities int, 
 			sum[i] += v * a
 		}
 	}
-	if norm(sum) > 1e-4 || total > -1e-3 {
+	if norm(sum) > 1e-4 || total > -1e-3*unit {
 		t.Fatalf("rows %v ≤ %v: %v: adds up to %v ≤ %g", rows, rhs, err, sum, total)
 	}
 }
@@ -340,26 +353,27 @@ func TestMappedMembers(t *testing.T) {
 }
 
 // TestMembersApart: balls on a line, seen as they are, moved or scaled, have no common point if and only if two of them
-// are apart, however little.
+// are apart, however little, in any unit.
 func TestMembersApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 11))
 	for trial := range 120 {
 		d, gap := 1+rng.IntN(4), math.Pow(10, -float64(rng.IntN(6)))*float64(1-2*rng.IntN(2))
-		at, way := gaussian(rng, d, 3), gaussian(rng, d, 1)
+		unit := math.Pow(10, float64(rng.IntN(8)-5))
+		at, way := gaussian(rng, d, 3*unit), gaussian(rng, d, 1)
 		scale(way, 1/norm(way))
 		var members []oracle.Member
 		for k := range 2 {
 			center := slices.Clone(at)
 			for i, v := range way {
-				center[i] += (2 + gap) * float64(k) * v
+				center[i] += (2 + gap) * unit * float64(k) * v
 			}
-			m := oracle.Member{Set: ball{center, 1}}
-			switch shift := gaussian(rng, d, 2); rng.IntN(3) {
+			m := oracle.Member{Set: ball{center, unit}}
+			switch shift := gaussian(rng, d, 2*unit); rng.IntN(3) {
 			case 0:
-				m = oracle.Member{Set: ball{minus(center, shift), 1}, Shift: minus(make([]float64, d), shift)}
+				m = oracle.Member{Set: ball{minus(center, shift), unit}, Shift: minus(make([]float64, d), shift)}
 			case 1:
 				scale(center, 2)
-				m = oracle.Member{Set: ball{minus(center, shift), 2}, Shift: minus(make([]float64, d), shift)}
+				m = oracle.Member{Set: ball{minus(center, shift), 2 * unit}, Shift: minus(make([]float64, d), shift)}
 				for i := range d {
 					m.Matrix = append(m.Matrix, make([]float64, d))
 					m.Matrix[i][i] = 2
@@ -369,7 +383,7 @@ func TestMembersApart(t *testing.T) {
 		}
 		_, err := oracle.NewIntersectionProjector(d, members...)
 		if (gap > 0) != (err != nil) || err != nil && !errors.Is(err, oracle.ErrEmpty) {
-			t.Errorf("trial %d: balls in dimension %d that are %g apart: error %v", trial, d, gap, err)
+			t.Errorf("trial %d: balls of radius %g in dimension %d that are %g radii apart: error %v", trial, unit, d, gap, err)
 		}
 	}
 }
@@ -461,6 +475,7 @@ func TestProximalMaximizer(t *testing.T) {
 					if short := oracle.Support(set, dir) - dot(dir, y); short > gap+1e-13*norm(dir) {
 						t.Errorf("box, direction %v: short by %g, certified gap %g", dir, short, gap)
 					}
+					checkStays(t, rng, m, dir)
 					continue
 				}
 				gap := m.Maximize(y, dir)
@@ -470,6 +485,20 @@ func TestProximalMaximizer(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// checkStays wants a point of a face of the box to stay where it is.
+func checkStays(t *testing.T, rng *rand.Rand, m *oracle.ProximalMaximizer, dir []float64) {
+	t.Helper()
+	normal, at, y := make([]float64, len(dir)), make([]float64, len(dir)), make([]float64, len(dir))
+	for i := range at {
+		if at[i] = 2*rng.Float64() - 1; rng.IntN(2) == 0 {
+			normal[i], at[i] = dir[i], math.Copysign(1, dir[i])
+		}
+	}
+	if gap := m.From(y, normal, at); norm(minus(y, at)) > 1e-12 || gap > 1e-9*norm(normal) {
+		t.Errorf("box, direction %v: from the maximiser %v to %v, certified gap %g", normal, at, y, gap)
 	}
 }
 

@@ -53,7 +53,11 @@ func randomProblem(rng *rand.Rand) *lp.Problem {
 // randomBounds returns bounds of any type around x.
 func randomBounds(rng *rand.Rand, x float64, draw func() float64) (lower, upper float64) {
 	lower, upper = x-math.Abs(draw()), x+math.Abs(draw())
-	switch rng.IntN(5) {
+	switch rng.IntN(6) {
+	case 4: // x is at one of its bounds
+		if lower = x; rng.IntN(2) == 0 {
+			lower, upper = x-(upper-x), x
+		}
 	case 0:
 		lower = math.Inf(-1)
 	case 1:

@@ -1,15 +1,17 @@
 package lp_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"cmdpsolve/oracle/lp"
 )
 
 // TestWarm changes problems step by step and wants the answer of a cold solve
-// of the changed problem at every step.
+// of the changed problem at every step. Changes that are refused leave all as it was.
 func TestWarm(t *testing.T) {
 	for _, b := range lp.Backends() {
 		for seed := range uint64(400) {
@@ -33,6 +35,7 @@ func TestWarm(t *testing.T) {
 					t.Fatalf("%s: seed %d, step %d: warm %v %v, cold %v %v", b.Name, seed, step, sol.Status,
 						sol.Objective, cold.Status, cold.Objective)
 				}
+				refused(t, rng, s, p)
 				change(t, rng, s, p)
 			}
 		}
@@ -60,6 +63,9 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 		}
 		p.Minimize = append(p.Minimize, c.Cost)
 		p.Lower, p.Upper = append(p.Lower, c.Lower), append(p.Upper, c.Upper)
+		if rng.IntN(2) == 0 {
+			c.Coef, c.Index = sparse(rng, c.Coef)
+		}
 		err = s.AddColumn(c)
 	case 2:
 		r := lp.Constraint{Lower: -inf, Upper: unit * (rng.NormFloat64() + 1)}
@@ -67,6 +73,9 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 			r.Coef = append(r.Coef, unit*float64(rng.IntN(5)-2))
 		}
 		p.Rows = append(p.Rows, r)
+		if rng.IntN(2) == 0 {
+			r.Coef, r.Index = sparse(rng, r.Coef)
+		}
 		err = s.AddRow(r)
 	case 3:
 		if len(p.Rows) > 0 {
@@ -81,8 +90,72 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 	}
 }
 
+// sparse lists the entries that are not zero, and some that are, in any order.
+func sparse(rng *rand.Rand, dense []float64) (coef []float64, index []int) {
+	index = []int{}
+	for _, k := range rng.Perm(len(dense)) {
+		if dense[k] != 0 || rng.IntN(3) == 0 {
+			coef, index = append(coef, dense[k]), append(index, k)
+		}
+	}
+	return coef, index
+}
+
+// refused asks for a change with one thing wrong and wants an error that says where.
+func refused(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
+	t.Helper()
+	m, n := len(p.Rows), len(p.Minimize)
+	bad := []float64{math.NaN(), inf, -inf, 1e101}[rng.IntN(4)]
+	vector := func(size int) (coef []float64, index []int) {
+		coef, index = make([]float64, size), rng.Perm(size)
+		switch at := rng.IntN(size); rng.IntN(4) {
+		case 0:
+			index[at] = size
+		case 1:
+			index[at] = -1
+		case 2:
+			coef[at] = bad
+		case 3:
+			coef, index = append(coef, 1), append(index, index[at])
+		}
+		return coef, index
+	}
+	var err error
+	want := ""
+	switch kind := rng.IntN(4); {
+	case kind == 0 && n > 0:
+		c, j := make([]float64, n), rng.IntN(n)
+		for i := range c {
+			c[i] = rng.NormFloat64()
+		}
+		c[j] = bad
+		want = fmt.Sprintf("cost of column %d:", j)
+		err = s.SetObjective(c)
+	case kind == 1 && m > 0:
+		c := lp.Column{Upper: 1}
+		c.Coef, c.Index = vector(m)
+		want = fmt.Sprintf("column %d:", n)
+		err = s.AddColumn(c)
+	case kind == 2 && n > 0:
+		r := lp.Constraint{Upper: 1}
+		r.Coef, r.Index = vector(n)
+		want = fmt.Sprintf("row %d:", m)
+		err = s.AddRow(r)
+	case m > 0:
+		i, nan := rng.IntN(m), math.NaN()
+		side := [][2]float64{{1, 0}, {nan, 0}, {0, nan}, {inf, inf}, {-inf, -inf}, {0, 1e101}}[rng.IntN(6)]
+		want = fmt.Sprintf("row %d:", i)
+		err = s.SetRowBounds(i, side[0], side[1])
+	default:
+		return
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), "lp: "+want) {
+		t.Fatalf("error %v: want %q", err, want)
+	}
+}
+
 // TestWarmIsShort wants a warm start of the embedded backend to pay: the same objective
-// again takes no iterations, nor does a column that does not price out.
+// again takes no iterations, nor does a column that does not price out, wherever it rests.
 func TestWarmIsShort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	p := polytope(rng, 30, 12)
@@ -106,11 +179,17 @@ func TestWarmIsShort(t *testing.T) {
 	if k := steps(); k != 0 {
 		t.Errorf("%d iterations for the same objective", k)
 	}
-	if err := s.AddColumn(lp.Column{Cost: 1e6, Coef: make([]float64, len(p.Rows)), Upper: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if k := steps(); k != 0 {
-		t.Errorf("%d iterations for a useless column", k)
+	for _, lower := range []float64{0, 2, -2} {
+		c := lp.Column{Cost: math.Copysign(1e6, lower), Lower: lower, Upper: lower + 1}
+		for range p.Rows {
+			c.Coef = append(c.Coef, 1e-4*rng.NormFloat64())
+		}
+		if err := s.AddColumn(c); err != nil {
+			t.Fatal(err)
+		}
+		if k := steps(); k != 0 {
+			t.Errorf("%d iterations for a useless column at %g", k, lower)
+		}
 	}
 }
 
