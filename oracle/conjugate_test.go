@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,6 +221,12 @@ func TestConjugateOfSquare(t *testing.T) {
 		if math.Abs(y[i]-want) > 1e-4 {
 			t.Errorf("maximiser %v, want (1.5, 1, 0.5)", y)
 		}
+	}
+	near := []float64{2, -0.5, 0.5}
+	value, gap := c.Attain(y, []float64{2, -1, 1}, near)
+	if !slices.Equal(y, near) || value != 3.5 || gap != 0 {
+		t.Errorf("maximiser %v with value %g and gap %g, want the maximiser %v that is near, with 3.5 and 0", y, value,
+			gap, near)
 	}
 }
 

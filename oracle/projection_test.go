@@ -381,6 +381,15 @@ func TestMembersApart(t *testing.T) {
 			}
 			members = append(members, m)
 		}
+		off := math.Pow(10, -float64(rng.IntN(6))) * float64(1-2*rng.IntN(2))
+		still := oracle.Member{Set: ball{at, unit}, Shift: slices.Clone(at)} // the same for all points
+		for i, v := range way {
+			still.Matrix = append(still.Matrix, make([]float64, d))
+			still.Shift[i] += (1 + off) * unit * v
+		}
+		if rng.IntN(2) == 0 {
+			members, gap = append(members, still), max(gap, off)
+		}
 		_, err := oracle.NewIntersectionProjector(d, members...)
 		if (gap > 0) != (err != nil) || err != nil && !errors.Is(err, oracle.ErrEmpty) {
 			t.Errorf("trial %d: balls of radius %g in dimension %d that are %g radii apart: error %v", trial, unit, d, gap, err)
