@@ -154,6 +154,8 @@ type plainProgram struct {
 	initial *term           // where it begins, in all states where this holds; nil for x0=0, x1=1 and so on
 	staged  bool            // values go by way of a transient variable and a function
 	indexed bool            // values are assigned in two steps, by indices
+	located bool            // variables are the locations of automata
+	goal    *term           // a label; nil for none
 }
 
 // quarters is the term a + b·x_v.
@@ -174,6 +176,9 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 		p.initial = &initial
 		fmt.Fprintf(&b, "init %s endinit\n", initial.text)
 	}
+	goal := drawCondition(rng, n, 1)
+	p.goal = &goal
+	fmt.Fprintf(&b, "label \"goal\" = %s;\n", goal.text)
 	for i := range n {
 		begin := fmt.Sprintf(" init %d", i)
 		if p.initial != nil {
@@ -245,6 +250,13 @@ func (p *plainProgram) jani() string {
 	for i, m := range p.modules {
 		var edges []string
 		knows := make(map[string]bool)
+		name, locations, begin := fmt.Sprint("m", i), []string{"l"}, `["l"]`
+		if p.located {
+			name, locations, begin = fmt.Sprint("x", i), []string{"l0", "l1", "l2"}, fmt.Sprintf(`["l%d"]`, i)
+			if p.initial != nil {
+				begin = `["l2","l0","l1"]`
+			}
+		}
 		for _, c := range m {
 			var to []string
 			for _, u := range c.updates {
@@ -259,13 +271,22 @@ func (p *plainProgram) jani() string {
 				}
 				to = append(to, fmt.Sprintf(`{"location":"l","probability":{"exp":{"op":"/","left":%s,"right":4}},`+
 					`"assignments":[%s]}`, u.quarters.jani, assign))
+				for k := 0; p.located && k < 3; k++ {
+					to[len(to)-1] = fmt.Sprintf(`{"location":"l%d","probability":{"exp":{"op":"/","left":{"op":"ite",`+
+						`"if":{"op":"=","left":%s,"right":%[1]d},"then":%[3]s,"else":0},"right":4}}}`, k, u.value.jani, u.quarters.jani)
+					if k < 2 {
+						to = append(to, "")
+					}
+				}
 			}
 			action := ""
 			if c.action != "" {
 				action = `"action":"` + c.action + `",`
 			}
-			edges = append(edges, fmt.Sprintf(`{"location":"l",%s"guard":{"exp":%s},"destinations":[%s]}`, action,
-				c.guard.jani, strings.Join(to, ",")))
+			for _, l := range locations {
+				edges = append(edges, fmt.Sprintf(`{"location":"%s",%s"guard":{"exp":%s},"destinations":[%s]}`, l, action,
+					c.guard.jani, strings.Join(to, ",")))
+			}
 			knows[c.action] = true
 		}
 		local := ""
@@ -273,13 +294,16 @@ func (p *plainProgram) jani() string {
 			local = `"variables":[{"name":"t","type":"int","transient":true,"initial-value":1}],"functions":[{"name":"last",` +
 				`"type":"int","parameters":[{"name":"v","type":"int"}],"body":{"op":"+","left":"v","right":"t"}}],`
 		}
-		automata = append(automata, fmt.Sprintf(`{"name":"m%d","locations":[{"name":"l"}],"initial-locations":["l"],`+
-			`%s"edges":[%s]}`, i, local, strings.Join(edges, ",")))
+		if p.located && p.initial != nil {
+			local = `"restrict-initial":{"exp":` + []string{p.initial.jani, "true"}[min(i, 1)] + `},`
+		}
+		automata = append(automata, fmt.Sprintf(`{"name":"%s","locations":[{"name":"%s"}],"initial-locations":%s,`+
+			`%s"edges":[%s]}`, name, strings.Join(locations, `"},{"name":"`), begin, local, strings.Join(edges, ",")))
 		enabled := ""
 		if p.idle && i == 0 {
 			enabled, knows["a"] = `,"input-enable":["a"]`, true
 		}
-		elements = append(elements, fmt.Sprintf(`{"automaton":"m%d"%s}`, i, enabled))
+		elements = append(elements, fmt.Sprintf(`{"automaton":"%s"%s}`, name, enabled))
 		for action := range sync {
 			part := `"` + action + `"`
 			if !knows[action] && action == "b" && len(p.modules) == 2 {
@@ -296,7 +320,7 @@ func (p *plainProgram) jani() string {
 		}
 	}
 	var variables []string
-	for i := range p.modules {
+	for i := 0; i < len(p.modules) && !p.located; i++ {
 		begin := fmt.Sprintf(`,"initial-value":%d`, i)
 		if p.initial != nil {
 			begin = ""
@@ -305,7 +329,7 @@ func (p *plainProgram) jani() string {
 			`"lower-bound":0,"upper-bound":2}%s}`, i, begin))
 	}
 	restrict := ""
-	if p.initial != nil {
+	if p.initial != nil && !p.located {
 		restrict = `"restrict-initial":{"exp":` + p.initial.jani + `},`
 	}
 	together := `,"syncs":[` + strings.Join(syncs, ",") + "]"
@@ -566,6 +590,8 @@ func TestRandomPrograms(t *testing.T) {
 				plain.silent = seed%5 == 2 && len(plain.modules) > 1
 				plain.staged = seed%3 == 0
 				plain.indexed = seed%3 == 1
+				plain.located = seed%3 == 2
+				plain.goal = nil
 				text = plain.jani()
 				p, err = jani.Read("m.jani", []byte(text), nil)
 			}
@@ -608,7 +634,7 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, thread
 	if err != nil || !slices.Equal(r.Deadlocks, stuck) || !slices.Equal(dead, stuck) {
 		t.Fatalf("deadlocks %v, and %v by the condition, %v: want %v\n%s", r.Deadlocks, dead, err, stuck, text)
 	}
-	checkModel(t, p, &f, r, text)
+	checkModel(t, p, &f, r, plain.goal, text)
 	checkLimits(t, p, &f, text)
 	condition, err = p.Parse(`"init"`)
 	if err != nil {
@@ -654,7 +680,7 @@ func checkLimits(t *testing.T, p *language.Program, f *found, text string) {
 
 // checkModel: the model of a program has what was found. Where no choice is, but a reward, there is a loop and the
 // label of deadlocks, and several initial states have no distribution.
-func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explored, text string) {
+func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explored, goal *term, text string) {
 	t.Helper()
 	m, err := p.Model(context.Background(), language.ExploreOptions{Threads: 1})
 	if err != nil {
@@ -689,6 +715,12 @@ func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explore
 	var start []exchange.Start
 	if len(r.Initial) == 1 {
 		start = exchange.UniformStart(r.Initial)
+	}
+	for s := 0; goal != nil && s < m.States(); s++ {
+		states, _ := m.Label("goal")
+		if want := goal.of(vector(m.Described.StateName(s))); want != holds(slices.Contains(states, int32(s))) {
+			t.Fatalf("the states %v are called goal, %s: want %d\n%s", states, m.Described.StateName(s), want, text)
+		}
 	}
 	stuck, err := m.Described.Where(`"deadlock"`)
 	if err != nil || !slices.Equal(stuck, r.Deadlocks) || m.Described.Deadlocks() != len(stuck) {
