@@ -172,7 +172,7 @@ func drawEarning(rng *rand.Rand) (e *earning, text string) {
 }
 
 // TestRandomRewards compares what transient variables and properties earn with the values that they have in the
-// locations that are left, and in steps. A property that is refused leaves nothing behind.
+// locations that are left, as time passes there, and in steps. A property that is refused leaves nothing behind.
 func TestRandomRewards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(64, 3))
 	values := map[string]func(r [2]float64) float64{
@@ -181,29 +181,34 @@ func TestRandomRewards(t *testing.T) {
 		`2`:                                   func([2]float64) float64 { return 2 },
 	}
 	type asked struct {
-		value       func(r [2]float64) float64
-		steps, exit bool
+		value func(r [2]float64) float64
+		how   []string
 	}
-	for range 100 {
+	for range 150 {
+		kind, own := "mdp", []string{"steps", "exit"}
+		hows := [][]string{{"steps"}, {"exit"}, {"exit", "steps"}}
+		if rng.IntN(2) == 0 {
+			kind, own = "pta", []string{"steps", "time"}
+			hows = append(hows, []string{"time"}, []string{"time", "steps"})
+		}
 		e, text := drawEarning(rng)
 		var wanted []asked
 		var list []string
 		for range rng.IntN(6) {
 			exp := slices.Sorted(maps.Keys(values))[rng.IntN(4)]
-			how := 1 + rng.IntN(3)
-			a := asked{values[exp], how&1 > 0, how&2 > 0}
+			a := asked{values[exp], hows[rng.IntN(len(hows))]}
 			refused := ""
 			if rng.IntN(4) == 0 {
 				refused = `,"reward-instants":[{"exp":1,"accumulate":["steps"],"instant":1}]`
 				a.value = nil
 			}
 			list = append(list, fmt.Sprintf(`{"name":"%s","expression":{"op":"filter","fun":"max","states":{"op":"initial"},
-				"values":{"op":"Emax","exp":%s,"accumulate":%s,"reach":{"op":"=","left":"x","right":3}%s}}}`,
+				"values":{"op":"Emax","exp":%s,"accumulate":["%s"],"reach":{"op":"=","left":"x","right":3}%s}}}`,
 				[]string{"r0", "p", "p'", "q"}[rng.IntN(4)], exp,
-				[]string{"", `["steps"]`, `["exit"]`, `["exit","steps"]`}[how], refused))
+				strings.Join(a.how, `","`), refused))
 			wanted = append(wanted, a)
 		}
-		text = header("mdp") + text + `,"properties":[` + strings.Join(list, ",") + `]}`
+		text = header(kind) + text + `,"properties":[` + strings.Join(list, ",") + `]}`
 		m, err := model(text, nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -213,8 +218,8 @@ func TestRandomRewards(t *testing.T) {
 			t.Fatalf("%d properties, %v\n%s", len(properties), err, text)
 		}
 		of := map[string]bool{"r0": true, "r1": true}
-		e.check(t, m, "r0", values[`"r0"`], true, true)
-		e.check(t, m, "r1", values[`"r1"`], true, true)
+		e.check(t, m, "r0", values[`"r0"`], own)
+		e.check(t, m, "r1", values[`"r1"`], own)
 		for i, a := range wanted {
 			if p := properties[i]; a.value == nil {
 				if p.Err == nil {
@@ -224,7 +229,7 @@ func TestRandomRewards(t *testing.T) {
 				t.Fatalf("property %d: %v\n%s", i, p.Err, text)
 			} else {
 				of[p.Formulas[0].Reward] = true
-				e.check(t, m, p.Formulas[0].Reward, a.value, a.steps, a.exit)
+				e.check(t, m, p.Formulas[0].Reward, a.value, a.how)
 			}
 		}
 		if len(of) != len(m.Rewards) {
@@ -233,8 +238,8 @@ func TestRandomRewards(t *testing.T) {
 	}
 }
 
-// check compares a reward of a model with what is earned by a step and on leaving a location.
-func (e *earning) check(t *testing.T, m *exchange.Model, name string, of func(r [2]float64) float64, steps, exit bool) {
+// check compares a reward of a model with what is earned by steps, on the exit from a location and by time there.
+func (e *earning) check(t *testing.T, m *exchange.Model, name string, of func(r [2]float64) float64, how []string) {
 	t.Helper()
 	i := slices.IndexFunc(m.Rewards, func(r exchange.Reward) bool { return r.Name == name })
 	if i < 0 {
@@ -244,12 +249,14 @@ func (e *earning) check(t *testing.T, m *exchange.Model, name string, of func(r 
 	for s := range m.States() {
 		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
 			for b := m.Offset[c]; b < m.Offset[c+1]; b++ {
-				want := 0.0
-				if steps {
-					want += of(e.step[variables[0].Ints[m.Target[b]]])
-				}
-				if exit {
-					want += of(e.location[variables[1].Ints[s]])
+				want, isTime := 0.0, m.ChoiceActions.Name(c) == "time"
+				for _, h := range how {
+					if h == "steps" && !isTime {
+						want += of(e.step[variables[0].Ints[m.Target[b]]])
+					}
+					if h == "exit" && !isTime || h == "time" && isTime {
+						want += of(e.location[variables[1].Ints[s]])
+					}
 				}
 				if got := m.Rewards[i].Total(s, c, b); math.Abs(got-want) > 1e-9 {
 					t.Fatalf("%s earns %g with destination %d of choice %d: want %g\n%s", name, got, b, c, want, rows(m))
