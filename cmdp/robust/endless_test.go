@@ -1119,7 +1119,16 @@ func TestBudget(t *testing.T) {
 		}
 		return r
 	}
-	free := solve(0)
+	free, late := solve(0), 50*time.Millisecond
+	r, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{Budget: late, Least: &free.Objective,
+		Progress: func(_ int, bound, objective float64) {
+			if objective-bound < 1e-12 { // the time is over after the gap is closed
+				time.Sleep(late)
+			}
+		}})
+	if err != nil || r.Stopped && r.Status == robust.Optimal {
+		t.Errorf("error %v, %v, and stopped", err, r.Status)
+	}
 	for _, budget := range []time.Duration{1, 100 * time.Microsecond, time.Millisecond, time.Hour} {
 		r := solve(budget)
 		switch {

@@ -154,3 +154,22 @@ func (s *Set) TrySingle(
 	err = y.trySingle(one)
 	return before, y.best.greatest, len(y.best.parts), err
 }
+
+// Swap changes actions of a policy that never draws one at a time. It returns what it ends with, and the extents of the
+// limits.
+func (s *Set) Swap(
+	ctx context.Context, task cmdp.Task, policy *exact.Policy,
+) (plan *exact.Policy, scales []float64, err error) {
+	y := &search{ctx: ctx, set: s, task: task, opts: SolveOptions{Deterministic: true, Gap: defaultGap}}
+	if err = y.prepare(); err != nil {
+		return nil, nil, err
+	}
+	if err = y.add(policy); err != nil {
+		return nil, nil, err
+	}
+	err = y.swap()
+	for k := range y.rows {
+		scales = append(scales, y.scale(k+1))
+	}
+	return y.nearest().parts[0].Policy, scales, err
+}

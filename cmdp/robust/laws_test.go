@@ -160,18 +160,27 @@ func TestWeakDuality(t *testing.T) {
 }
 
 // TestRoundingAddsUp: over many steps rounding errors add up, and bounds enclose the return in rational numbers, but
-// not by much more: where one successor is sure, where nature chooses among two, and where what they return cancels.
+// not by much more: where one successor is sure, where nature chooses among two, where what they return cancels, and
+// where there are many starts, which return the same.
 func TestRoundingAddsUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(25, 1))
-	for i, steps := range []int{3000, 300, 300, 300, 300} {
-		k := cmdp.NewKernel()
-		const states = 3
+	for i, steps := range []int{3000, 300, 300, 300, 300, 1} {
+		k, states := cmdp.NewKernel(), 3
+		start := []cmdp.StartState{{State: 0, Probability: 1}}
+		if steps == 1 {
+			states, start = 3000, nil
+			for s := range states {
+				start = append(start, cmdp.StartState{State: s, Probability: 1 / float64(states)})
+			}
+		}
 		lower, upper := []float64{0.25, 0.125}, []float64{0.75, 0.875}
 		for s := range states {
 			next, r := []int32{int32((s + 1) % states), int32(s)}, rng.Float64()
 			switch {
 			case i == 0:
 				k.Append(next[:1], []float64{1}, []float64{r})
+			case steps == 1:
+				k.Append(next[:1], []float64{1}, []float64{0.7})
 			case i%2 == 0:
 				k.Append(next, []float64{0.25, 0.75}, []float64{r})
 			default:
@@ -179,13 +188,12 @@ func TestRoundingAddsUp(t *testing.T) {
 			}
 			k.EndState()
 		}
-		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: steps, Dim: 1,
-			Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{k}})
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: steps, Dim: 1, Start: start, Kernels: []cmdp.Kernel{k}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		spec := robust.Spec{Model: m}
-		if i > 2 {
+		if i == 3 || i == 4 {
 			spec.Intervals, err = cmdp.NewIntervals(m, func(_, _ int) ([]float64, []float64) { return lower, upper })
 			if err != nil {
 				t.Fatal(err)

@@ -164,19 +164,16 @@ func (s *search) consider(p *plan) {
 	if s.opts.Deterministic && (len(p.parts) > 1 || p.parts[0].Policy.Randomized() > 0) {
 		return
 	}
-	p.excess = math.Inf(-1)
 	for j, x := range p.greatest {
 		if len(p.parts) > 1 {
 			p.greatest[j] = x + 8*float64(len(p.parts)+2)*unit*s.magnitude(j)
 		}
-		if j > 0 {
-			p.excess = math.Max(p.excess, (p.greatest[j]-s.rows[j-1].Offset)/s.scale(j))
-		}
 	}
-	if s.smallest == nil || p.excess < s.smallest.excess {
+	excess := s.excess(p.greatest)
+	if s.smallest == nil || excess < s.excess(s.smallest.greatest) {
 		s.smallest = p
 	}
-	if p.excess > tolerance {
+	if excess > tolerance {
 		return
 	}
 	if s.best == nil || p.greatest[0] < s.best.greatest[0] {
@@ -185,6 +182,16 @@ func (s *search) consider(p *plan) {
 	if len(p.parts) == 1 && (s.one == nil || p.greatest[0] < s.one.greatest[0]) {
 		s.one = p
 	}
+}
+
+// excess is by how much greatest returns miss the limits, in units of their extent, at most 0 if they are kept. The
+// extent changes with every column.
+func (s *search) excess(greatest []float64) float64 {
+	most := math.Inf(-1)
+	for k, row := range s.rows {
+		most = math.Max(most, (greatest[k+1]-row.Offset)/s.scale(k+1))
+	}
+	return most
 }
 
 // nearest returns the best plan, or where none keeps the limits that which misses them least, nil if there is none.

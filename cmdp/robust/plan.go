@@ -95,7 +95,6 @@ func (c *column) alone() *plan {
 type plan struct {
 	parts    []exact.WeightedPolicy
 	greatest []float64 // at most, in each direction
-	excess   float64   // over the limits, in units of the extent, at most 0 if they are kept
 }
 
 func (s *search) prepare() (err error) {

@@ -478,6 +478,9 @@ func (c *randomCase) checkVerdict(t *testing.T, i int, r *robust.Result) {
 	size := 1.0
 	for _, l := range r.Limits {
 		size = math.Max(size, math.Max(math.Abs(l.Offset), math.Abs(l.Greatest)))
+		if r.Proof == nil && l.BoundPrice != l.Price || r.Proof != nil && l.BoundPrice != 0 {
+			t.Errorf("case %d: a limit has the price %g, and %g in the bound", i, l.Price, l.BoundPrice)
+		}
 	}
 	if r.Tolerance > 1e-8*size {
 		t.Errorf("case %d: a violation of %g counts as none", i, r.Tolerance)

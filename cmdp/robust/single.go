@@ -126,8 +126,8 @@ func (s *search) swap() error {
 				continue
 			}
 			s.addColumn(column{other, greatest})
-			policy, since = other, 0
 			plan = s.nearest()
+			policy, since = plan.parts[0].Policy, 0
 		}
 	}
 	return nil
@@ -136,12 +136,9 @@ func (s *search) swap() error {
 // better reports whether greatest returns are better than those of a plan: by the limits that they miss, and by the
 // cost where none are missed.
 func (s *search) better(greatest []float64, than *plan) bool {
-	excess := math.Inf(-1)
-	for k, row := range s.rows {
-		excess = math.Max(excess, (greatest[k+1]-row.Offset)/s.scale(k+1))
-	}
-	if than.excess > tolerance {
-		return excess < than.excess
+	excess := s.excess(greatest)
+	if missed := s.excess(than.greatest); missed > tolerance {
+		return excess < missed
 	}
 	return excess <= tolerance && greatest[0] < than.greatest[0]-s.enough()
 }
