@@ -31,22 +31,26 @@ type middle struct {
 }
 
 // conditional is a set that is best handed to oracle.IntersectionProjector as conditions on
-// images of x, not as one projection.
+// images of x, not as one projection, which would iterate within the iteration.
 type conditional interface {
-	conditions() []oracle.Member
+	Members() []oracle.Member
+}
+
+// membersOf returns the conditions of a set, or the set as the one condition.
+func membersOf(s Set) []oracle.Member {
+	if c, ok := s.(conditional); ok {
+		return c.Members()
+	}
+	return []oracle.Member{{Set: s}}
 }
 
 // conditionsOf gathers the polyhedral sets into one active-set projection and
-// returns one condition for it and for each of the others.
+// returns one condition for it and those of the others.
 func conditionsOf(sets []Set) ([]oracle.Member, error) {
 	var members []oracle.Member
 	rows, others := split(sets)
 	for _, s := range others {
-		if c, ok := s.(conditional); ok {
-			members = append(members, c.conditions()...)
-		} else {
-			members = append(members, oracle.Member{Set: s})
-		}
+		members = append(members, membersOf(s)...)
 	}
 	if len(rows.A) > 0 {
 		linear, err := oracle.NewActiveSet(rows.A, rows.B, rows.Equalities)

@@ -372,3 +372,68 @@ func TestPolyhedraInFarBoxes(t *testing.T) {
 		}
 	}
 }
+
+// counted is a ball that counts its projections and says no more.
+type counted struct {
+	ball  *geometry.Ball
+	asked int
+}
+
+func (c *counted) Dim() int { return c.ball.Dim() }
+
+func (c *counted) Project(dst, x []float64) {
+	c.asked++
+	c.ball.Project(dst, x)
+}
+
+// TestMovedIntersections: what is common to a cone and a ball, turned, moved and enlarged twice, is projected on with
+// another ball as all are before: no iteration runs within another.
+func TestMovedIntersections(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 14))
+	for trial := range 20 {
+		d := 2 + rng.IntN(2)
+		matrix, shift, factor := turned(rng, d), normals(rng, d), 0.5+rng.Float64()
+		floats.Scale(0.2, shift)
+		before := func(x []float64) []float64 {
+			for range 2 {
+				moved := slices.Clone(shift)
+				for i, row := range matrix {
+					moved[i] += floats.Dot(row, x)/factor - floats.Dot(row, shift)
+				}
+				x = moved
+			}
+			return x
+		}
+		ball, err := geometry.NewBall(make([]float64, d), 2)
+		cone, err2 := geometry.NewSecondOrderCone(d)
+		other, err3 := geometry.NewBall(make([]float64, d), 1.5)
+		otherBefore, err4 := geometry.NewBall(before(make([]float64, d)), 1.5/factor/factor)
+		part := &counted{ball: ball}
+		s, err5 := geometry.NewIntersection(part, cone)
+		plain, err6 := geometry.NewIntersection(ball, cone, otherBefore)
+		for range 2 {
+			var wrong [3]error
+			s, wrong[0] = geometry.NewPreimage(matrix, shift, s)
+			s, wrong[1] = geometry.NewTranslate(s, shift)
+			s, wrong[2] = geometry.NewScale(s, factor)
+			err = errors.Join(err, wrong[0], wrong[1], wrong[2])
+		}
+		s, err7 := geometry.NewIntersection(s, &counted{ball: other})
+		if err := errors.Join(err, err2, err3, err4, err5, err6, err7); err != nil {
+			t.Fatal(err)
+		}
+		part.asked = 0
+		for range 10 {
+			x, y, want := normals(rng, d), make([]float64, d), make([]float64, d)
+			floats.Scale(3, x)
+			s.Project(y, x)
+			plain.Project(want, before(x))
+			if got := before(y); floats.Distance(got, want, 2) > 1e-6 {
+				t.Errorf("trial %d: %v goes to %v, which was %v before: want %v", trial, x, y, got, want)
+			}
+		}
+if part.asked > 10_000 {
+			t.Errorf("trial %d: the ball is asked for %d projections for 10", trial, part.asked)
+		}
+	}
+}

@@ -160,6 +160,9 @@ func (s *Intersection) restrict(box *BoundedBox) (Compact, error) {
 	return newCommon(others, &BoundedBox{sides})
 }
 
+// Members returns the conditions of oracle.IntersectionProjector that are the intersection.
+func (s *Intersection) Members() []oracle.Member { return membersOf(s.projection) }
+
 // Dim returns the dimension of the space.
 func (s *Intersection) Dim() int { return s.projection.Dim() }
 

@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"fmt"
+	"slices"
 
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
@@ -39,7 +40,7 @@ func NewPreimage(matrix [][]float64, shift []float64, set Set) (Set, error) {
 		return m.pull(rows)
 	}
 	s := &preimage{linearMap: m, set: set, middle: make([]float64, m.dim)}
-	s.IntersectionProjector, err = oracle.NewIntersectionProjector(m.dim, s.conditions()...)
+	s.IntersectionProjector, err = oracle.NewIntersectionProjector(m.dim, m.members(set)...)
 	if err != nil {
 		return nil, fmt.Errorf("geometry: preimage: %w", err)
 	}
@@ -48,6 +49,28 @@ func NewPreimage(matrix [][]float64, shift []float64, set Set) (Set, error) {
 	s.transposed(s.middle, inner)
 	s.IntersectionProjector.Project(s.middle, s.middle)
 	return s, nil
+}
+
+// members returns the conditions of a set on matrix·x + shift, as conditions on x.
+func (m *linearMap) members(set Set) []oracle.Member {
+	var pulled []oracle.Member
+	for _, inner := range membersOf(set) {
+		next := oracle.Member{Set: inner.Set, Matrix: m.matrix, Shift: slices.Clone(m.shift)}
+		if inner.Matrix != nil {
+			next.Matrix, next.Shift = nil, nil
+			for _, row := range inner.Matrix {
+				back := make([]float64, m.dim)
+				m.transposed(back, row)
+				next.Matrix = append(next.Matrix, back)
+				next.Shift = append(next.Shift, floats.Dot(row, m.shift))
+			}
+		}
+		if inner.Shift != nil {
+			floats.Add(next.Shift, inner.Shift)
+		}
+		pulled = append(pulled, next)
+	}
+	return pulled
 }
 
 // pull returns the polyhedron of the rows on matrix·x + shift. Rows that the matrix
@@ -76,10 +99,6 @@ func (m *linearMap) pull(rows Rows) (Set, error) {
 		return &Box{lower, upper}, nil
 	}
 	return newPolyhedron("preimage", back)
-}
-
-func (s *preimage) conditions() []oracle.Member {
-	return []oracle.Member{{Set: s.set, Matrix: s.matrix, Shift: s.shift}}
 }
 
 // Dim returns the dimension of x.

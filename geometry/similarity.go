@@ -1,6 +1,8 @@
 package geometry
 
 import (
+	"slices"
+
 	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
@@ -48,6 +50,34 @@ func (s *similarity) outward(x []float64) {
 	for i, v := range x {
 		x[i] = s.shift[i] + s.factor*v
 	}
+}
+
+// Members gives those of the set, moved and enlarged: M·(x − shift)/factor + t is in S if M·x + factor·t − M·shift is in
+// factor·S.
+func (s *similarity) Members() []oracle.Member {
+	inner := membersOf(s.set)
+	if len(inner) == 1 && inner[0].Matrix == nil && inner[0].Shift == nil {
+		return []oracle.Member{{Set: s}}
+	}
+	var moved []oracle.Member
+	for _, m := range inner {
+		shift := slices.Clone(s.shift)
+		if m.Matrix != nil {
+			shift = make([]float64, len(m.Matrix))
+			for i, row := range m.Matrix {
+				shift[i] = floats.Dot(row, s.shift)
+			}
+		}
+		floats.Scale(-1, shift)
+		if m.Shift != nil {
+			floats.AddScaled(shift, s.factor, m.Shift)
+		}
+		if s.factor != 1 {
+			m.Set = newSimilarity(m.Set, make([]float64, m.Set.Dim()), s.factor)
+		}
+		moved = append(moved, oracle.Member{Set: m.Set, Matrix: m.Matrix, Shift: shift})
+	}
+	return moved
 }
 
 // Dim returns the dimension of the space.

@@ -81,6 +81,9 @@ func NewIntersectionProjector(dim int, members ...Member) (*IntersectionProjecto
 // Dim returns the dimension of the space.
 func (s *IntersectionProjector) Dim() int { return s.dim }
 
+// Members returns the conditions, which are not to be changed.
+func (s *IntersectionProjector) Members() []Member { return s.members }
+
 // Project sets dst to the nearest point to x that satisfies all conditions. dst may be x.
 func (s *IntersectionProjector) Project(dst, x []float64) { s.Nearest(dst, x) }
 
