@@ -230,16 +230,17 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 	return kind, ""
 }
 
-// pricesFault returns what is wrong with the prices of limits, "" for nothing: an optimum is convex in what a limit gives,
-// and its price lies between what is gained and lost where it gives some. A limit that a total without end keeps costs
-// nothing.
+// pricesFault returns what is wrong with the prices of limits, "" for nothing: an optimum is convex in what a limit
+// gives, and its price lies between what is gained and lost where it gives some. A limit that a total without end keeps
+// costs nothing.
 func pricesFault(t *testing.T, o *occupancyReference, v []float64, objective float64, prices []exact.Price) string {
 	t.Helper()
 	for k, p := range prices {
 		at := slices.IndexFunc(o.rows, func(r cmdp.Constraint) bool {
 			return r.Offset == p.Offset && slices.Equal(r.Normal, p.Normal)
 		})
-		free := slices.ContainsFunc(identity(len(v)), func(i int) bool { return p.Normal[i] != 0 && math.IsInf(v[i], 0) })
+		endless := func(i int) bool { return p.Normal[i] != 0 && math.IsInf(v[i], 0) }
+		free := slices.ContainsFunc(identity(len(v)), endless)
 		if free && p.Value != 0 {
 			return fmt.Sprintf("limit %d has the price %g: returns are %v", k, p.Value, v)
 		}

@@ -81,8 +81,8 @@ func TestForgedStatesLeftOut(t *testing.T) {
 }
 
 // drawForbidden draws a problem in which a reward is gained for ever in places that cost something to come to, one
-// behind the other. At a cost of 0, which is the limit, the reward is that of a single task. A third return is gained in a
-// place that takes more reward to come to than there is, unless that of the other places is counted.
+// behind the other. At a cost of 0, which is the limit, the reward is that of a single task. A third return is gained
+// in a place that takes more reward to come to than there is, unless that of the other places is counted.
 func drawForbidden(t *testing.T, rng *rand.Rand) *problem.Problem {
 	t.Helper()
 	const start, work, done, place = 0, 1, 2, 3
