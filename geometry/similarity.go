@@ -52,8 +52,8 @@ func (s *similarity) outward(x []float64) {
 	}
 }
 
-// Members gives those of the set, moved and enlarged: M·(x − shift)/factor + t is in S if M·x + factor·t − M·shift is in
-// factor·S.
+// Members gives those of the set, moved and enlarged: M·(x − shift)/factor + t is in S if M·x + factor·t − M·shift is
+// in factor·S.
 func (s *similarity) Members() []oracle.Member {
 	inner := membersOf(s.set)
 	if len(inner) == 1 && inner[0].Matrix == nil && inner[0].Shift == nil {

@@ -33,8 +33,9 @@ const (
 // objective as squared distances, which are smooth, with one normal vector each;
 // a quasi-Newton method minimises that in the d coordinates, then the normals are
 // renewed. The point found is stationary for the true problem up to rounding,
-// which Nearest certifies. Far points are projected again from nearer ones. Dykstra's method asks for less but needs orders of
-// magnitude more projections where sets meet at small angles.
+// which Nearest certifies. Far points are projected again from nearer ones. Dykstra's
+// method asks for less but needs orders of magnitude more projections where sets meet
+// at small angles.
 //
 // A call allocates only when the pool of work space is empty. It is safe for
 // concurrent use if the sets are.

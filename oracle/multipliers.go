@@ -32,14 +32,16 @@ func newMultipliers(s *IntersectionProjector) *multipliers {
 	v := func(n int) []float64 { return make([]float64, n) }
 	d := s.dim
 	return &multipliers{
-		IntersectionProjector: s, target: v(d), best: v(d), before: v(d), pulled: v(d), x: v(d), grad: v(d), nextX: v(d), nextG: v(d),
+		IntersectionProjector: s, target: v(d), best: v(d), before: v(d), pulled: v(d),
+		x: v(d), grad: v(d), nextX: v(d), nextG: v(d),
 		step: v(d), change: v(d), product: v(d), inverse: v(d * d), u: v(s.total), r: v(s.total), next: v(s.total),
 		proj: v(s.total), image: v(s.total),
 	}
 }
 
-// nearest projects x. From a far point rounding and steep penalties blur the answer: it is projected again from nearer
-// points on the same normal, until these go to where they begin. A point is the projection of all points on its normals.
+// nearest projects x. From a far point rounding and steep penalties blur the answer: it is projected again from
+// nearer points on the same normal, until these go to where they begin. A point is the projection of all points on its
+// normals.
 func (w *multipliers) nearest(x []float64) (outside, slack float64) {
 	outside, slack = w.project(x)
 	size := 1e-3 + floats.Norm(w.best, 2)
