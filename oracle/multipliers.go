@@ -190,14 +190,15 @@ func (w *multipliers) minimize() {
 	}
 }
 
-// direction sets step to −inverse·grad and returns its slope, which is negative.
+// direction sets step to −inverse·grad and returns its slope, which is negative. Where a curvature was next to nothing
+// the inverse overflows, and the gradient alone leads on.
 func (w *multipliers) direction() float64 {
 	d := w.dim
 	if !w.fresh {
 		for i := range d {
 			w.step[i] = -floats.Dot(w.inverse[i*d:(i+1)*d], w.grad)
 		}
-		if slope := floats.Dot(w.step, w.grad); slope < 0 {
+		if slope := floats.Dot(w.step, w.grad); slope < 0 && !math.IsInf(slope, -1) {
 			return slope
 		}
 	}
