@@ -395,7 +395,7 @@ func (p *averageReward) policyReturns(ctx context.Context, st *markov.Rule, endl
 
 // recheck finds the bound to rounding. In ends where relaxation converges it begins anew, so that a verifier gets
 // the same numbers. In slow ones it begins with the relative values at hand: that they are good is shown by
-// the pass over the model.
+// the pass over the model. Where ends are reached rarely, what rounding adds up to on the way is corrected.
 func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	q, base := *p, *p.infiniteHorizon
 	base.tolerance, base.mass = 0, nil
@@ -407,7 +407,7 @@ func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, marg
 		return math.Inf(-1), 0, nil
 	}
 	small := err == nil && w.Quotient.Rest <= mostNearOneStates
-	if err != nil || p.m.Average() || !small && !hasRareEnds(w.LeastTotal) {
+	if err != nil || !p.m.Average() && !small && !hasRareEnds(w.LeastTotal) || p.immediateMeans(w) != nil {
 		return value, margin, err
 	}
 	returns, err := q.policyReturns(ctx, &markov.Rule{Actions: *q.policyOf(w).actions()}, false)

@@ -279,12 +279,12 @@ func mustBox(t *testing.T, dim int) *geometry.Box {
 
 // TestRareEnds: each step costs 1, or 1.5 on other ways, and is the last with a small probability. The optimum is the
 // mean number of steps, which is known to rounding in spite of all the steps that it is the sum of. Beside it stands a
-// long-run mean, in half of the models.
+// long-run mean, or that stands alone.
 func TestRareEnds(t *testing.T) {
 	for _, ends := range [][]float64{{1e-4, 1e-6, 0x1p-23}, {1e-6, 0x1p-23}} {
 		for _, states := range []int{3, 70, 300} {
 			for _, rare := range ends {
-				for _, means := range []bool{false, true} {
+				for _, means := range [][]bool{nil, {false, true}, {true}} {
 					rareEnds(t, states, rare, means)
 				}
 			}
@@ -293,14 +293,19 @@ func TestRareEnds(t *testing.T) {
 	}
 }
 
-func rareEnds(t *testing.T, states int, rare float64, means bool) {
+func rareEnds(t *testing.T, states int, rare float64, means []bool) {
 	t.Helper()
-	rng, spec := rand.New(rand.NewPCG(uint64(states), 8)), cmdp.ModelSpec{Discount: 1, Dim: 1,
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	rng, spec := rand.New(rand.NewPCG(uint64(states), 8)), cmdp.ModelSpec{Discount: 1, Dim: max(1, len(means)),
+		Means: means, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
 	direction, returns := []float64{1}, func(total, _ float64) []float64 { return []float64{total} }
-	if means {
-		spec.Dim, spec.Means = 2, []bool{false, true}
+	want := 1 / rare
+	switch len(means) { // one of two long runs
+	case 1:
+		returns = func(_, mean float64) []float64 { return []float64{mean} }
+		want = 0.5
+	case 2:
 		direction, returns = []float64{1, 1}, func(total, mean float64) []float64 { return []float64{total, mean} }
+		want += 0.5
 	}
 	b := cmdp.NewBuilder(spec, states+1)
 	add := func(s, a int, r []float64, next ...cmdp.Transition) {
@@ -316,9 +321,7 @@ func rareEnds(t *testing.T, states int, rare float64, means bool) {
 				cmdp.Transition{Next: states, Probability: rare})
 		}
 	}
-	want := 1 / rare
-	if means { // one of two long runs
-		want += 0.5
+	if means != nil {
 		add(states, 0, returns(0, 0.5), cmdp.Transition{Next: states, Probability: 1})
 		add(states, 1, returns(0, 0.75), cmdp.Transition{Next: states, Probability: 1})
 	}
