@@ -120,7 +120,8 @@ func (v *view) conflict() {
 	v.head("in conflict", "would have to be", "gives")
 	for _, c := range v.list("conflict") {
 		side := map[string]string{"at_least": "≥ "}[c.text("kind")]
-		needed, give := cmp.Or(side, "≤ ")+six(c.num("needed")), six(c.num("give"))
+		var needed string
+		give := six(c.num("give"))
 		switch {
 		case c.has("probability"):
 			needed, give = "with probability "+six(c.num("probability")), ""
