@@ -255,7 +255,7 @@ func TestOptionsOfConversions(t *testing.T) {
 	}
 }
 
-// TestThisBuild: a build says all that it knows of itself, and that it does not know the rest.
+// TestThisBuild: version and revision are those of the build, or unknown, and changes to the source are told.
 func TestThisBuild(t *testing.T) {
 	for k := range 8 {
 		info, revision := &debug.BuildInfo{}, ""

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 )
@@ -40,18 +39,8 @@ func (b *averagePair) price(ctx context.Context, dirs [][]float64, aims []float6
 	p, q := b.p, b.beside
 	q.tolerance, q.certifies = p.tolerance, p.certifies
 	q.least.Remember(p.least)
-	workers := p.workers
-	p.shareBy(1)
-	q.shareBy(1)
-	defer p.shareBy(workers)
-	out := make([]*pricedPolicy, 2)
-	r := parallel.Relay{Workers: workers, Stages: 1, Parts: 2, Do: func(_, k int) {
-		priced, err := []*averageReward{p, q}[k].price(ctx, dirs[k], aims[k])
-		if err == nil && priced.ray == nil {
-			out[k] = &priced
-		}
-	}}
-	if err := r.Run(ctx); err != nil {
+	out, err := pricePair(ctx, p.workers, [2]pairedPricer{p, q}, dirs, aims)
+	if err != nil {
 		return nil, err
 	}
 	p.least.RememberLast(q.least)

@@ -58,21 +58,7 @@ func drawEndlessEpochs(t *testing.T, rng *rand.Rand) (m, stored *cmdp.Model) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := base.Kernel(0)
-	e := &cmdp.Epochs{Base: base, Start: []int32{0, 0}, Letters: 2, Next: []int32{0, 1, 1, 2, 2, 2}, Dim: dim,
-		Class: []int32{0, 0, 1}, Classes: []cmdp.Kernel{*k, *k}}
-	for range k.Next {
-		e.Letter = append(e.Letter, int32(rng.IntN(5)/4))
-	}
-	if rng.IntN(3) == 0 {
-		if _, err := e.Enforce([]bool{false, false, true}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m, err = e.Model()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m = threeEpochs(t, rng, base, []int32{0, 0})
 	return m, storedRows(t, m)
 }
 

@@ -42,8 +42,15 @@ func drawEpochs(t *testing.T, rng *rand.Rand) *cmdp.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return threeEpochs(t, rng, base, []int32{0})
+}
+
+// threeEpochs returns a model that goes through up to three epochs, in each of which it is the base. Of the
+// transitions a fifth, drawn, lead on; in a third of the models nothing may be done that leads to the last epoch.
+func threeEpochs(t *testing.T, rng *rand.Rand, base *cmdp.Model, start []int32) *cmdp.Model {
+	t.Helper()
 	k := base.Kernel(0)
-	e := &cmdp.Epochs{Base: base, Start: []int32{0}, Letters: 2, Next: []int32{0, 1, 1, 2, 2, 2}, Dim: 2,
+	e := &cmdp.Epochs{Base: base, Start: start, Letters: 2, Next: []int32{0, 1, 1, 2, 2, 2}, Dim: base.Dim(),
 		Class: []int32{0, 0, 1}, Classes: []cmdp.Kernel{*k, *k}}
 	for range k.Next {
 		e.Letter = append(e.Letter, int32(rng.IntN(5)/4))

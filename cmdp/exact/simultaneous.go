@@ -134,6 +134,29 @@ func (p *infiniteHorizon) shareBy(workers int) {
 	}
 }
 
+// A pairedPricer prices a direction beside another pricer.
+type pairedPricer interface {
+	price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error)
+	shareBy(workers int)
+}
+
+// pricePair has each of two pricers price a direction with one worker, at the same time where there are two. What fails
+// or shows a ray is nil, and is priced once more, by itself. The first pricer has all workers afterwards.
+func pricePair(ctx context.Context, workers int, by [2]pairedPricer, dirs [][]float64,
+	aims []float64) ([]*pricedPolicy, error) {
+	by[0].shareBy(1)
+	by[1].shareBy(1)
+	defer by[0].shareBy(workers)
+	out := make([]*pricedPolicy, 2)
+	r := parallel.Relay{Workers: workers, Stages: 1, Parts: 2, Do: func(_, k int) {
+		priced, err := by[k].price(ctx, dirs[k], aims[k])
+		if err == nil && priced.ray == nil {
+			out[k] = &priced
+		}
+	}}
+	return out, r.Run(ctx)
+}
+
 // priceBeside prices two directions at the same time where there are two workers. Each starts from what was known
 // before, and from what its pricer found last, so that answers do not depend on which is done first.
 func (s *simultaneousPricer) priceBeside(ctx context.Context, dirs [][]float64,
@@ -159,18 +182,8 @@ func (s *simultaneousPricer) priceBeside(ctx context.Context, dirs [][]float64,
 		p.nearness = max(p.nearness, q.nearness)
 		q.nearness = p.nearness
 	}
-	workers := p.workers
-	p.shareBy(1)
-	q.shareBy(1)
-	defer p.shareBy(workers)
-	out := make([]*pricedPolicy, 2)
-	r := parallel.Relay{Workers: workers, Stages: 1, Parts: 2, Do: func(_, k int) {
-		priced, err := []*infiniteHorizon{p, q}[k].price(ctx, dirs[k], aims[k])
-		if err == nil && priced.ray == nil { // else it is priced once more, by itself
-			out[k] = &priced
-		}
-	}}
-	if err := r.Run(ctx); err != nil {
+	out, err := pricePair(ctx, p.workers, [2]pairedPricer{p, q}, dirs, aims)
+	if err != nil {
 		return nil, err
 	}
 	known := func(c column) bool { return c.policy == q.priced[len(q.priced)-1].policy }

@@ -207,15 +207,7 @@ func TestSlackBesideConstant(t *testing.T) {
 	} {
 		text := "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [gain, toll, fee]\ntransitions: [" +
 			c.rows + "]\ntarget: {ball: {center: " + c.center + ", radius: " + c.radius + "}}\n"
-		p, err := problem.Parse("test.yaml", []byte(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		task, err := query.TaskOf(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := exact.PlannerOf(t, p.Model).Slack(t.Context(), task, exact.Options{})
+		r, err := slackOf(t, text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -278,9 +278,7 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 	if short > wanted {
 		p.slow, p.Best[i].slow = append(p.slow, i), true
 		if !known || !slow {
-			for j, s := range states {
-				p.greedy[s] = choices[j]
-			}
+			p.keepGreedy(states, choices)
 		}
 	}
 	return mean, nil
@@ -314,12 +312,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		var found *Class
 		var err error
 		if !evaluated {
-			if beside {
-				p.leadOn(best.States, states, choices)
-			} else {
-				p.LeadTo(best.States, states, choices)
-			}
-			p.followClass(best, choices)
+			p.leadTo(best, states, choices, beside)
 			if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 				break
 			}
@@ -335,9 +328,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			}
 			last.keep(p, states, choices, best)
 			better, settled := p.improve(ctx, states, choices, mean)
-			for j, s := range states {
-				p.greedy[s] = choices[j]
-			}
+			p.keepGreedy(states, choices)
 			if !better || settled && p.follows(best, choices) { // no mean is below that of the class
 				break
 			}
@@ -371,6 +362,23 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	p.Rough = p.Rough || rough
 	err = p.makeExact(ctx, best, dir)
 	return floats.Dot(dir, best.Mean), err
+}
+
+// keepGreedy notes the choices of states, from which policyIteration starts.
+func (p *LeastMean) keepGreedy(states, choices []int32) {
+	for j, s := range states {
+		p.greedy[s] = choices[j]
+	}
+}
+
+// leadTo has a policy lead to a class and stay there. beside says that the class was found in the chain of the policy.
+func (p *LeastMean) leadTo(class *Class, states, choices []int32, beside bool) {
+	if beside {
+		p.leadOn(class.States, states, choices)
+	} else {
+		p.LeadTo(class.States, states, choices)
+	}
+	p.followClass(class, choices)
 }
 
 // changedClass is recurrentClass for a policy whose chain, cut open in best, could not be eliminated. It reports

@@ -700,21 +700,13 @@ func (c *randomCase) loosen(t *testing.T, rng *rand.Rand) {
 			loose[first+rng.IntN(end-first)] = rng.IntN(2) == 0
 		}
 	}
-	iv, err := cmdp.NewIntervals(c.model, func(_, choice int) (lower, upper []float64) {
+	c.replaceIntervals(t, func(_, choice int) (lower, upper []float64) {
 		lower, upper = c.iv.Row(0, choice)
 		if lower != nil && loose[choice] {
 			lower, upper = make([]float64, len(lower)), slices.Repeat([]float64{1}, len(upper))
 		}
 		return lower, upper
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.iv = iv
-	c.set, err = robust.New(robust.Spec{Model: c.model, Intervals: iv})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // boundsOf returns the bounds of those policies whose returns are defined. Of others the error names a choice.

@@ -248,6 +248,37 @@ func (c *randomCase) checkInfeasible(t *testing.T, i int, r *robust.Result) {
 	}
 }
 
+// replaceIntervals makes the set anew, of the same model between other bounds.
+func (c *randomCase) replaceIntervals(t *testing.T, bounds func(step, choice int) (lower, upper []float64)) {
+	t.Helper()
+	iv, err := cmdp.NewIntervals(c.model, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.iv = iv
+	c.set, err = robust.New(robust.Spec{Model: c.model, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// worstModel returns nature's answer in a set of the case, which has to be one of its models, and what it is said to
+// give.
+func (c *randomCase) worstModel(t *testing.T, i int, set *robust.Set, parts []exact.WeightedPolicy,
+	dir []float64) (m *cmdp.Model, v []float64) {
+	t.Helper()
+	answer, v, err := set.Worst(t.Context(), parts, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err = answer.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.checkMember(t, i, m)
+	return m, v
+}
+
 // checkMember checks that a model is one of the set.
 func (c *randomCase) checkMember(t *testing.T, i int, m *cmdp.Model) {
 	t.Helper()

@@ -364,15 +364,7 @@ func TestWorst(t *testing.T) {
 			parts = append(parts, exact.WeightedPolicy{Weight: 0.75, Policy: exactPolicy(rng, c.model)})
 		}
 		for _, dir := range [][]float64{{1, 0}, {-1, 0.5}} {
-			answer, v, err := c.set.Worst(t.Context(), parts, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := answer.Model()
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.checkMember(t, i, m)
+			m, v := c.worstModel(t, i, c.set, parts, dir)
 			nominal, most, greatest := 0.0, 0.0, 0.0
 			for _, p := range parts {
 				u := make([]float64, 2)
@@ -729,15 +721,7 @@ func TestWorstEndless(t *testing.T) {
 		for j, greatest := range b.Greatest {
 			dir := make([]float64, 2)
 			dir[j] = 1
-			answer, v, err := set.Worst(t.Context(), parts, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := answer.Model()
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.checkMember(t, i, m)
+			m, v := c.worstModel(t, i, set, parts, dir)
 			want := make([]float64, 2)
 			for _, p := range parts {
 				floats.AddScaled(want, p.Weight, returnsOf(t, m, p.Policy))

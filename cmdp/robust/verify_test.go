@@ -63,7 +63,7 @@ func TestRationalGreatest(t *testing.T) {
 // lower ones to a little more.
 func (c *randomCase) cut(t *testing.T, above bool) {
 	t.Helper()
-	iv, err := cmdp.NewIntervals(c.model, func(h, choice int) (lower, upper []float64) {
+	c.replaceIntervals(t, func(h, choice int) (lower, upper []float64) {
 		least, most := c.iv.Row(h, choice)
 		_, prob := c.model.Rows(h).Row(choice)
 		for e, p := range prob {
@@ -79,14 +79,6 @@ func (c *randomCase) cut(t *testing.T, above bool) {
 		}
 		return lower, upper
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.iv = iv
-	c.set, err = robust.New(robust.Spec{Model: c.model, Intervals: iv})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestVerify checks results, and refuses those that claim more than holds.
