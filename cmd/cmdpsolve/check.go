@@ -183,7 +183,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	case d.Lower > 0:
 		rep.Feasible = &no
 		rep.Certificate = newCertificate(p, d.Direction, d.Support, d.Support+d.Lower, d.Upper)
-		rep.Certificate.Possible = !d.Whole
+		rep.Certificate.Possible, rep.Certificate.Finite = !d.Whole, d.Finite
 		rep.Conflict, err = findConflict(ctx, p, opts)
 		return rep, err
 	default:

@@ -142,7 +142,9 @@ type planCertificate struct {
 	Value     report.Number `json:"value" csv:"value"`
 	Distance  report.Number `json:"distance" csv:"distance"`
 	// Possible says that it holds for what is allowed and can be returned at all, not for all that is allowed.
-	Possible  bool `json:"possible,omitempty"`
+	Possible bool `json:"possible,omitempty"`
+	// Finite says that it holds for policies whose totals are finite.
+	Finite    bool `json:"finite,omitempty"`
 	direction []float64
 }
 
@@ -223,7 +225,7 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result) {
 
 func certificateOf(p *loaded, c *exact.Certificate) *planCertificate {
 	cert := newCertificate(p, c.Direction, c.Support, c.Value, c.Distance)
-	cert.Possible = !c.Whole && !holdsUncut(p, c.Direction)
+	cert.Possible, cert.Finite = !c.Whole && !holdsUncut(p, c.Direction), c.Finite
 	return cert
 }
 
@@ -422,17 +424,19 @@ func (c *planCertificate) explain(p *loaded) string {
 			}
 		}
 	}
+	every := "Under every policy"
+	if c.Finite {
+		every += " whose totals are finite"
+	}
 	if entries == 1 && dir[only] < 0 {
 		most, asked := report.Apart(-value, -support)
-		return fmt.Sprintf("Under every policy %s is at most %s, but at least %s is asked for.", p.Returns[only], most,
-			asked)
+		return fmt.Sprintf("%s %s is at most %s, but at least %s is asked for.", every, p.Returns[only], most, asked)
 	}
 	least, allowed := report.Apart(value, support)
 	if entries == 1 {
-		return fmt.Sprintf("Under every policy %s is at least %s, but at most %s is allowed.", p.Returns[only], least,
-			allowed)
+		return fmt.Sprintf("%s %s is at least %s, but at most %s is allowed.", every, p.Returns[only], least, allowed)
 	}
-	return fmt.Sprintf("Under every policy %s is at least %s, but in all that is allowed%s it is at most %s.",
+	return fmt.Sprintf("%s %s is at least %s, but in all that is allowed%s it is at most %s.", every,
 		p.Expression(dir), least, c.andPossible(), allowed)
 }
 

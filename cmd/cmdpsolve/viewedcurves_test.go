@@ -78,7 +78,7 @@ func (v *view) frontSentences(plain func(int) string, printed int) {
 	case v.has("certificate"):
 		mixed := strings.Contains(v.time, "long-run mean of a step of")
 		v.say("No policy%s keeps every limit.", map[bool]string{true: " whose totals are finite"}[mixed])
-		v.proof("Under every policy" + map[bool]string{true: " whose totals are finite"}[mixed])
+		v.proof("Under every policy")
 	case status == "infeasible" && rounded:
 		v.say("No policy keeps every limit, whichever way totals are rounded.")
 	case vertices == 0 && never && status == "infeasible":

@@ -127,7 +127,7 @@ func (f *filler) means() []float64 {
 // certificate is of a direction with one or more returns. What it proves may be less than how far the nearest is.
 func (f *filler) certificate() *exact.Certificate {
 	c := &exact.Certificate{Direction: make([]float64, len(f.p.Returns)), Support: float64(f.of(-0.3, 0, 2)),
-		Whole: f.is(2)}
+		Whole: f.is(2), Finite: f.is(2)}
 	for i := range f.p.declared() {
 		c.Direction[i] = float64(f.of(0, 0, 0.6, -0.8))
 	}
@@ -416,7 +416,7 @@ func (f *filler) checked() *checkReport {
 		rep.GapUpper = rep.GapLower + f.of(0, 1e-9, 0.05)
 		c := f.certificate()
 		rep.Certificate = newCertificate(p, c.Direction, c.Support, c.Value, c.Distance)
-		rep.Certificate.Possible = f.is(2)
+		rep.Certificate.Possible, rep.Certificate.Finite = f.is(2), f.is(2)
 		rep.Nearest, rep.Conflict = p.named(f.vector()), f.conflicts()
 	case 2:
 		rep.Feasible, rep.Rho = &yes, f.of(0, 3.5, math.NaN())

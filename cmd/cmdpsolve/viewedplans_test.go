@@ -185,6 +185,9 @@ func stepsTogether(limits []answer) (names []string) {
 
 // proof says what a certificate proves: a direction whose largest coefficient is 1.
 func (v *view) proof(every string) {
+	if v.is("certificate.finite") {
+		every += " whose totals are finite"
+	}
 	largest := 0.0
 	for _, name := range v.names("certificate.direction") {
 		largest = max(largest, math.Abs(v.of("certificate.direction", name).num("")))

@@ -208,8 +208,8 @@ func (p *averageReward) stepExtremes() (least, most []float64) {
 func (p *averageReward) traits() traits {
 	totals := !p.m.Average()
 	return traits{singlePolicy: !totals, unboundedTotals: totals, infiniteHorizon: totals, usesSweeps: p.usesSweeps,
-		steps:     p.steps,
-		relevance: &p.relevance, relevanceOnly: p.mayRecur, classes: p, simultaneous: p.simultaneous}
+		steps: p.steps, relevance: &p.relevance, relevanceOnly: p.mayRecur, improper: p.improper, classes: p,
+		simultaneous: p.simultaneous}
 }
 
 // price stops improving the policy once it is worse than the best one by aim at most: what a direction has to

@@ -25,6 +25,8 @@ type DistanceResult struct {
 	// in the bounds.
 	Support float64
 	Whole   bool
+	// Finite says that V* is that of policies whose totals are finite, as that of a [Certificate].
+	Finite bool
 	// Returns and Policy are of a policy nearest to the target. Product is that of the policy, see [Result].
 	Returns    []float64
 	Policy     *Policy
@@ -50,7 +52,7 @@ func (p *Planner) Distance(ctx context.Context, task cmdp.Task, opts Options) (*
 	case Infeasible:
 		c := r.Certificate
 		out.Lower, out.Direction = math.Max(0, math.Min(c.Value-c.Support-c.Margin, out.Upper)), c.Direction
-		out.Support, out.Whole = c.Support, c.Whole
+		out.Support, out.Whole, out.Finite = c.Support, c.Whole, c.Finite
 	}
 	return out, nil
 }

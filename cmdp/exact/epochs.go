@@ -94,6 +94,7 @@ func (p *epochTotals) traits() traits {
 		relevanceOnly: p.endless}
 	if p.endless {
 		out.relevance = &p.relevance
+		out.improper = func(context.Context) (bool, error) { return true, nil }
 	}
 	return out
 }

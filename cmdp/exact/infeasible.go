@@ -107,6 +107,10 @@ func (s *solver) certifyWhole() (*Result, error) {
 
 // infeasibleWith is the answer "infeasible" with the nearest returns found.
 func (s *solver) infeasibleWith(best *Certificate, r *Result) *Result {
+	if s.traits.improper != nil {
+		improper, err := s.traits.improper(s.ctx)
+		best.Finite = improper || err != nil // when time is over it stays open, and less is said
+	}
 	best.Without = s.relevance.leftOut()
 	best.Rows, best.Weights = s.farkasRows()
 	out := &Result{

@@ -56,6 +56,9 @@ type traits struct {
 	// true, they are good for nothing else.
 	relevance     *relevance
 	relevanceOnly bool
+	// improper tells whether some policy goes on for ever for a return that has to be finite, so that V* leaves it out;
+	// nil where none does.
+	improper func(ctx context.Context) (bool, error)
 	// rays answers that V* is −∞ in a direction, and how policies go on for ever there; nil where that does not happen.
 	rays *infiniteHorizon
 	// purificationCost says how long it takes to make one policy of a mixture of columns; nil where it is never long.

@@ -92,6 +92,25 @@ func (p *infiniteHorizon) neutral(c int32) bool {
 	return p.unwanted(p.m, p.k.ReturnsOf(int(c), p.dim())) < 0
 }
 
+// improper reports whether some policy goes on for ever for a return that has to be finite.
+func (p *infiniteHorizon) improper(ctx context.Context) (bool, error) {
+	if !p.mayRecur || p.graph.Allowed != nil {
+		return p.mayRecur, nil
+	}
+	ends, err := p.endComponents(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range ends.Order {
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			if ends.Inside[c] && !p.neutral(c) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
 // improperError names a place among the states left out where every policy may stay.
 func (p *infiniteHorizon) improperError(ctx context.Context) error {
 	out := slices.Clone(p.reachable)

@@ -134,6 +134,9 @@ type Certificate struct {
 	Whole bool
 	// Without holds the states that were left out, see Proof.
 	Without []int
+	// Finite says that Value is that of policies whose totals are finite, as far as they matter: others go on for
+	// ever, and break a limit without end.
+	Finite bool
 	// Rows and Weights say the same by half-spaces that contain the target: with
 	// θ = Σ Weights·Normal, V*(θ) > Σ Weights·Offset. They are what [VerifyRational]
 	// checks. θ need not be a multiple of Direction, which is the best one found.

@@ -17,7 +17,7 @@ func (p *totalReward) traits() traits {
 		steps: p.steps, relevance: &p.relevance, simultaneous: p.simultaneous,
 		relevanceOnly: p.mayRecur, purificationCost: p.purificationCost, crossover: p.crossover}
 	if p.mayRecur {
-		out.rays = p.infiniteHorizon
+		out.rays, out.improper = p.infiniteHorizon, p.improper
 	}
 	return out
 }

@@ -35,6 +35,7 @@ type planned struct {
 		Support   *float64           `json:"support"`
 		Value     *float64           `json:"value"`
 		Distance  *float64           `json:"distance"`
+		Finite    bool               `json:"finite"`
 	} `json:"certificate"`
 	Conflict []struct {
 		Constraint string   `json:"constraint"`

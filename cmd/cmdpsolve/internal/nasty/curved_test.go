@@ -391,7 +391,15 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 		if slices.ContainsFunc(p.Constraints, Limit.whole) {
 			return nil
 		}
-		return q.judgeDirection(p, a, target, names, at, size)
+		far := within(1e9 * size)
+		for i := 0; target.Ball != nil && i < d; i++ {
+			for _, sign := range []float64{-1, 1} {
+				side := make([]float64, d)
+				side[i] = sign
+				far = append(far, []limited{linear(side, sign*target.Ball.Center[i]+target.Ball.Radius+1e9*size)})
+			}
+		}
+		return q.judgeDirection(p, a, target, names, at, size, far)
 	}
 	if impossible(close) {
 		return failure("optimal", "infeasible").but("optimal %s", show(a.Objective))
@@ -403,7 +411,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	x := make([]float64, d)
 	for i, name := range names {
 		x[i] = value(a.Returns, name)
-		if math.IsNaN(x[i]) && p.undiscounted() && q.endless(at[i:i+1]) {
+		if math.IsNaN(x[i]) && p.undiscounted() {
 			x[i] = q.infinity(at[i])
 		}
 		if math.IsNaN(x[i]) {
@@ -533,8 +541,9 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 }
 
 // judgeDirection checks a proof that no policy meets limits and target: both sides of it.
+// Where it is of policies with finite totals, far are limits that these keep.
 func (q *question) judgeDirection(p *Problem, a *planned, target *shape, names []string, at []int,
-	size float64) *Failure {
+	size float64, far [][]limited) *Failure {
 	c := a.Certificate
 	if c == nil || c.Value == nil || c.Support == nil || c.Distance == nil {
 		return failure("certificate", "a certificate").but("%+v", c)
@@ -546,6 +555,9 @@ func (q *question) judgeDirection(p *Problem, a *planned, target *shape, names [
 		}
 	}
 	least := q.minimize(cost, nil)
+	if c.Finite {
+		least = q.best(cost, far)
+	}
 	if least.status != optimal {
 		return nil
 	}

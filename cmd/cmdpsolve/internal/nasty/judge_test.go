@@ -470,10 +470,9 @@ func (q *question) judgeCertificate(p *Problem, a *planned) *Failure {
 	if !near(norm, 1, 1e-6) {
 		return failure("certificate", "a unit vector").but("norm² %v", norm)
 	}
-	// Of policies whose total grows away from one limit to another, only those count that keep it finite.
 	var far []limited
 	for _, l := range q.moved(q.limits, ratOf(1e9)) {
-		if p.totals() {
+		if c.Finite {
 			far = append(far, l[0])
 		}
 	}

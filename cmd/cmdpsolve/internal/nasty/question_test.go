@@ -144,13 +144,19 @@ func (q *question) endless(coordinates []int) bool {
 	return q.best(nil, finite).status == infeasible
 }
 
-// infinity returns ∞ or −∞, what a coordinate is that is infinite under every policy.
+// infinity returns ∞ or −∞, what a coordinate is that is infinite, and NaN where it cannot be.
 func (q *question) infinity(i int) float64 {
 	of := map[int]*big.Rat{i: big.NewRat(1, 1)}
-	if q.best(nil, [][]limited{{{of, 1, ratOf(-1e15)}}}).status == infeasible {
+	least, greatest := q.extent(i)
+	switch {
+	case q.best(nil, [][]limited{{{of, 1, ratOf(-1e15)}}}).status == infeasible:
+		return math.Inf(-1)
+	case greatest == nil && (least != nil || q.best(nil, [][]limited{{{of, -1, ratOf(1e15)}}}).status == infeasible):
+		return math.Inf(1)
+	case least == nil:
 		return math.Inf(-1)
 	}
-	return math.Inf(1)
+	return math.NaN()
 }
 
 // grows reports whether some policies make a coordinate as large as one likes, or as small.
