@@ -363,7 +363,8 @@ func TestDirections(t *testing.T) {
 }
 
 // TestOpponentsFollowTheirDirection: opponents that respond to the agent, or play the game, do it along the direction
-// that the file says: that of the learner, a fixed one, or that from the target to the average.
+// that the file says: that of the learner, a fixed one, or that from the target to the average; so they do in their
+// turn where others play too.
 func TestOpponentsFollowTheirDirection(t *testing.T) {
 	rng := rand.New(rand.NewPCG(70, 3))
 	for range 200 {
@@ -395,14 +396,31 @@ func TestOpponentsFollowTheirDirection(t *testing.T) {
 			along = []float64{rng.NormFloat64(), rng.NormFloat64()}
 			spec.Direction = Direction{Along: &Coefficients{Named: map[string]float64{"r0": along[0], "r1": along[1]}}}
 		}
-		o, err := spec.Build(p, target)
+		// Among others it plays in its turn, and they play at random.
+		whole, turn, random := spec, true, &OpponentSpec{Policy: "uniform"}
+		switch n := 1 + rng.IntN(2); rng.IntN(3) {
+		case 0:
+			whole, turn = &OpponentSpec{Policy: "random-start", Episodes: n, Then: spec}, view.Episode >= n
+		case 1:
+			whole = &OpponentSpec{Policy: "switching", Period: n, Opponents: []*OpponentSpec{random, spec}}
+			turn = view.Episode/n == 1
+		}
+		o, err := whole.Build(p, target)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := o.Begin(view); err != nil {
 			t.Fatal(err)
 		}
-		checkOpponent(t, p.Model, o, spec, view.Policy, along)
+		if turn {
+			checkOpponent(t, p.Model, o, spec, view.Policy, along)
+			continue
+		}
+		policy, _ := cmdp.Markov(o)
+		probs := make([]float64, p.Model.Shape().OpponentActions(0, 0))
+		if policy.Distribution(probs, 0, 0); floats.Min(probs) != floats.Max(probs) {
+			t.Errorf("episode %d of %+v: %v: want chance", view.Episode, whole, probs)
+		}
 	}
 }
 

@@ -126,11 +126,12 @@ func TestReadMixture(t *testing.T) {
 	}
 }
 
-// TestSpoiltPolicies spoils one cell of a policy of a drawn problem, with or without memory, in every format that is
-// text: the error names the line, and what is wrong.
+// TestSpoiltPolicies spoils one cell of a policy of a drawn problem, with or without memory, or of one of two policies
+// that are drawn, in every format: the error names the line or the entry, and what is wrong.
 func TestSpoiltPolicies(t *testing.T) {
 	dir, counts := t.TempDir(), make(map[string]int)
-	for seed := range uint64(120) {
+	whats := []string{"state", "action", "probability", "sum", "step", "memory", "weight"}
+	for seed := range uint64(240) {
 		rng := rand.New(rand.NewPCG(27, seed))
 		f := drawFile(rng)
 		p := mustParse(t, f.text)
@@ -142,9 +143,24 @@ func TestSpoiltPolicies(t *testing.T) {
 		if len(rows) == 0 {
 			continue
 		}
+		drawn := rng.IntN(2) == 0
+		first := len(rows)
+		if drawn { // one of two policies
+			rows = slices.AppendSeq(rows, x.PolicyRows(drawPolicy(rng, x), Agent))
+			for i := range rows {
+				rows[i].Component, rows[i].Weight = 1, 0.5
+				if i >= first {
+					rows[i].Component = 2
+				}
+			}
+		}
 		at := rng.IntN(len(rows))
 		row := &rows[at]
-		what := []string{"state", "action", "probability", "sum", "step", "memory"}[rng.IntN(6)]
+		ending, odd := []string{"csv", "npz", "json"}[seed%3], []float64{-0.25, 1.5, math.NaN(), math.Inf(1)}
+		if ending == "json" { // which has no other numbers
+			odd = odd[:2]
+		}
+		what := whats[rng.IntN(len(whats))]
 		want := fmt.Sprintf("state %s", row.State)
 		switch what {
 		case "state":
@@ -154,12 +170,14 @@ func TestSpoiltPolicies(t *testing.T) {
 			row.Action = "zz"
 			want += fmt.Sprintf("%s offers no action %q", strings.TrimPrefix(row.place(), row.State), "zz")
 		case "probability":
-			row.Probability = []float64{-0.25, 1.5}[rng.IntN(2)]
+			row.Probability = odd[rng.IntN(len(odd))]
 			want = fmt.Sprintf("probability %q: want a number from 0 to 1", fmt.Sprint(row.Probability))
 		case "sum":
 			row.Probability = math.Abs(row.Probability - 0.25)
 			want += strings.TrimPrefix(row.place(), row.State)
-			first := func(o PolicyRow) bool { return o.Step == row.Step && o.place() == row.place() }
+			first := func(o PolicyRow) bool {
+				return o.Component == row.Component && o.Step == row.Step && o.place() == row.place()
+			}
 			at = slices.IndexFunc(rows, first)
 		case "step":
 			row.Step = f.horizon + 1
@@ -175,20 +193,33 @@ func TestSpoiltPolicies(t *testing.T) {
 				continue // other rows have no memory
 			}
 			row.Memory = "never"
+		case "weight":
+			if !drawn {
+				continue
+			}
+			row.Weight = odd[rng.IntN(len(odd))]
+			want = fmt.Sprintf("weight %q of component %d: want a number from 0 to 1", fmt.Sprint(row.Weight), row.Component)
+			if at > 0 && rows[at-1].Component == row.Component && rng.IntN(2) == 0 {
+				row.Weight = 0.25
+				want = fmt.Sprintf("weight 0.25: component %d has the weight 0.5 in an earlier row", row.Component)
+			}
 		}
 		counts[what]++
-		file := filepath.Join(dir, "p."+[]string{"csv", "json"}[seed%2])
+		file := filepath.Join(dir, "p."+ending)
 		if err := WritePolicy(file, x, slices.Values(rows)); err != nil {
 			t.Fatal(err)
 		}
 		_, err := ReadPolicy(file, x)
 		line := at + 2 // below a line of names, or of a bracket
+		if ending == "npz" {
+			line--
+		}
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s:%d: ", filepath.Base(file), line)) ||
 			!strings.Contains(err.Error(), want) {
 			t.Fatalf("%s: %v: want %s in line %d\n%s", what, err, want, line, f.text)
 		}
 	}
-	for _, what := range []string{"state", "action", "probability", "sum", "step", "memory"} {
+	for _, what := range whats {
 		if counts[what] < 5 {
 			t.Errorf("%s: %d policies", what, counts[what])
 		}

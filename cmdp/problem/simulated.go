@@ -30,8 +30,8 @@ func (p *Problem) Shape() *cmdp.Shape {
 }
 
 // modelKeys are the keys of a problem file that only a model has.
-var modelKeys = []string{"states", "labels", "coordinates", "start", "return_to_go",
-	"opponent", "transitions"}
+var modelKeys = []string{"states", "labels", "coordinates", "start", "return_to_go", "uncertainty", "opponent",
+	"transitions", "fleet"}
 
 // ReadSimulated reads a problem file that says what is wanted of a simulator: its name, the
 // horizon, or a discount or long-run means, goal, constraints and target. What is wrong is returned
@@ -90,6 +90,7 @@ func (h *header) simulated(root *node, sim *Simulation) {
 		}
 	}
 	h.member(root, "target", h.readTarget)
+	h.checkSteps(root)
 	if len(h.errs) > 0 {
 		h.judgeForm(root)
 		return

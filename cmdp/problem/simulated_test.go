@@ -109,8 +109,8 @@ func TestMeansOfReturns(t *testing.T) {
 	}
 }
 
-// TestWantsOfSimulators: of a simulator goals and bounds on mean returns are read as they are written, and bounds that
-// are about episodes refused, each in its place.
+// TestWantsOfSimulators: of a simulator goals and bounds on mean returns are read as they are written. Bounds that are
+// about episodes or single steps are refused, each in its place, and so is every key that fleets have not either.
 func TestWantsOfSimulators(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 4))
 	shape := func(horizon int) (*cmdp.Shape, error) {
@@ -126,16 +126,23 @@ func TestWantsOfSimulators(t *testing.T) {
 		want := make(map[string]bool)
 		for i := range rng.IntN(4) {
 			p.Constraints = append(p.Constraints, drawLimit(rng, names[rng.IntN(2)]))
-			if !p.Constraints[i].OnAverage() {
+			switch c := &p.Constraints[i]; {
+			case !c.OnAverage():
 				want[fmt.Sprintf("constraints[%d]", i)] = true
+			case rng.IntN(6) == 0:
+				c.EachStep = true
+				want[fmt.Sprintf("constraints[%d].each_step", i)] = true
+			case rng.IntN(6) == 0:
+				c.Steps = "1-2"
+				want[fmt.Sprintf("constraints[%d].steps", i)] = true
 			}
 		}
 		text := "format: cmdp/1\nhorizon: 2\n" + string(p.Wanted())
 		if len(p.Constraints) == 0 {
 			text = strings.Replace(text, "constraints:\n", "", 1)
 		}
-		for _, key := range modelKeys {
-			if rng.IntN(30) == 0 {
+		for _, key := range documentKeys {
+			if (key == "fleet" || !slices.Contains(fleetKeys, key)) && rng.IntN(30) == 0 {
 				text += key + ": {}\n"
 				want[key] = true
 			}
