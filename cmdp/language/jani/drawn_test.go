@@ -14,8 +14,8 @@ import (
 	"cmdpsolve/cmdp/language/jani"
 )
 
-// names are what things of a model are called: global variables g0 and g1, functions F0 and F1, automata A0 and A1, and
-// in them variables A0x and A0y and a function A0f, whose parameter is A0v.
+// names are what things of a model are called: global variables g0 and g1, functions F0 and F1 of Fv and Fw, automata
+// A0 and A1, and in them variables A0x and A0y and a function A0f, whose parameters are A0v and A0w.
 type names map[string]string
 
 // drawNames draws names of which the same may mean several things, in the file or in an automaton.
@@ -33,9 +33,9 @@ func drawNames(rng *rand.Rand) names {
 	for _, a := range []string{"A0", "A1"} {
 		call(a+"x "+a+"y", "p", "q", "x", "y", "z")
 		call(a+"f", "f", "h", "x", "k")
-		call(a+"v", "p", "x", "v")
+		call(a+"v "+a+"w", "p", "x", "v", "w")
 	}
-	call("Fv", "p", "x", "v")
+	call("Fv Fw", "p", "x", "v", "w")
 	return n
 }
 
@@ -61,15 +61,15 @@ func drawNamed(rng *rand.Rand, n names) string {
 			return fmt.Sprintf(`{"op":"+","left":%s,"right":%s}`, sum(variables, functions, depth-1),
 				sum(variables, functions, depth-1))
 		}
-		return fmt.Sprintf(`{"op":"call","function":"«%s»","args":[%s]}`, functions[rng.IntN(len(functions))],
-			sum(variables, functions, depth-1))
+		return fmt.Sprintf(`{"op":"call","function":"«%s»","args":[%s,%s]}`, functions[rng.IntN(len(functions))],
+			sum(variables, functions, depth-1), sum(variables, functions, depth-1))
 	}
-	function := func(thing, parameter, body string) string {
-		return fmt.Sprintf(`{"name":"«%s»","type":"int","parameters":[{"name":"«%s»","type":"int"}],"body":%s}`, thing,
-			parameter, body)
+	function := func(thing, of, body string) string {
+		return fmt.Sprintf(`{"name":"«%s»","type":"int","parameters":[{"name":"«%sv»","type":"int"},`+
+			`{"name":"«%[2]sw»","type":"int"}],"body":%[3]s}`, thing, of, body)
 	}
 	globals, functions := []string{"g0", "g1"}, []string{"F0", "F1"}
-	ofF := n.visible([]string{"Fv"}, globals)
+	ofF := n.visible([]string{"Fv", "Fw"}, globals)
 	var automata []string
 	for _, a := range []string{"A0", "A1"} {
 		own := n.visible([]string{a + "x", a + "y"}, globals)
@@ -84,14 +84,14 @@ func drawNamed(rng *rand.Rand, n names) string {
 				"destinations":[{"location":"l%d","assignments":[{"ref":"«%s»","value":{"op":"%%","left":%s,"right":3}}]}]}`,
 				rng.IntN(2), sum(own, calls, 2), rng.IntN(3), rng.IntN(2), to[0], sum(own, calls, 3)))
 		}
-		body := sum(n.visible([]string{a + "v"}, own), n.visible(nil, calls[1:]), 2)
+		body := sum(n.visible([]string{a + "v", a + "w"}, own), n.visible(nil, calls[1:]), 2)
 		automata = append(automata, fmt.Sprintf(`{"name":"«%s»","variables":[%s,%s],"functions":[%s],
 			"locations":[{"name":"l0"},{"name":"l1"}],"initial-locations":["l0"],"edges":[%s]}`, a, variable(a+"x"),
-			variable(a+"y"), function(a+"f", a+"v", body), strings.Join(edges, ",")))
+			variable(a+"y"), function(a+"f", a, body), strings.Join(edges, ",")))
 	}
 	return header("mdp") + fmt.Sprintf(`"features":["functions"],"variables":[%s,%s],"functions":[%s,%s],"automata":[%s],
 		"system":{"elements":[{"automaton":"«A0»"},{"automaton":"«A1»"}]}}`, variable("g0"), variable("g1"),
-		function("F0", "Fv", sum(ofF, nil, 2)), function("F1", "Fv", sum(ofF, functions[:1], 2)),
+		function("F0", "F", sum(ofF, nil, 2)), function("F1", "F", sum(ofF, functions[:1], 2)),
 		strings.Join(automata, ","))
 }
 
