@@ -49,7 +49,7 @@ func drawAsked(rng *rand.Rand, isJANI bool) (a asked) {
 	if !isJANI && a.Kind == 'R' && a.Path == 'F' && rng.IntN(3) == 0 {
 		a.Reward = property.Steps
 	}
-	a.goal, a.while = drawCondition(rng, 2, 1), drawCondition(rng, 2, 1)
+	a.goal, a.while = drawCondition(rng, plainVariables(2), 1), drawCondition(rng, plainVariables(2), 1)
 	return a
 }
 
@@ -195,7 +195,7 @@ func TestRandomProperties(t *testing.T) {
 			text = strings.Replace(inJANI, "%s", all[0].jani(rng), 1)
 			list, err = jani.Properties("m.jani", []byte(text), nil)
 		} else {
-			up := drawCondition(rng, 2, 1)
+			up := drawCondition(rng, plainVariables(2), 1)
 			all[0].goal = term{`(!"up"&` + all[0].goal.text + ")", "", func(goal term) func(x []int) int {
 				return func(x []int) int { return (1 - up.of(x)) * goal.of(x) }
 			}(all[0].goal)}

@@ -2,13 +2,17 @@ package prism_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/language"
@@ -39,6 +43,41 @@ func joined(text, jani string, a, b term, of func(a, b int) int) term {
 		func(x []int) int { return of(a.of(x), b.of(x)) }}
 }
 
+// A variable has some numbers from low on, or is true or false, as 1 and 0, which its term makes numbers.
+type variable struct {
+	term
+	low, values, begin int
+	isBool             bool
+}
+
+// plainVariables returns variables that go from 0 to 2.
+func plainVariables(n int) (all []variable) {
+	for i := range n {
+		all = append(all, variable{term{fmt.Sprintf("x%d", i), fmt.Sprintf(`"x%d"`, i),
+			func(x []int) int { return x[i] }}, 0, 3, i % 3, false})
+	}
+	return all
+}
+
+// drawVariables draws variables, of which half of the lists are plain.
+func drawVariables(rng *rand.Rand, n int) []variable {
+	all := plainVariables(n)
+	arePlain := rng.IntN(2) == 0
+	for i := range all {
+		switch v := &all[i]; {
+		case arePlain:
+			v.begin = rng.IntN(3)
+		case rng.IntN(3) == 0:
+			v.isBool, v.values, v.begin = true, 2, rng.IntN(2)
+			v.text, v.jani = "("+v.text+"?1:0)", `{"op":"ite","if":`+v.jani+`,"then":1,"else":0}`
+		default:
+			v.low, v.values = rng.IntN(5)-3, 1+rng.IntN(4)
+			v.begin = v.low + rng.IntN(v.values)
+		}
+	}
+	return all
+}
+
 // plainTerm is a term whose text is that of JANI too.
 func plainTerm(text string, of func(x []int) int) term { return term{text, text, of} }
 
@@ -49,17 +88,17 @@ func halved(op string) string {
 
 func modulo(a, n int) int { return ((a % n) + n) % n }
 
-// drawNumber draws a term of integers over n variables.
-func drawNumber(rng *rand.Rand, n, depth int) term {
+// drawNumber draws a term of integers over variables.
+func drawNumber(rng *rand.Rand, of []variable, depth int) term {
 	if depth == 0 {
-		if i := rng.IntN(n); rng.IntN(2) == 0 {
-			return term{fmt.Sprintf("x%d", i), fmt.Sprintf(`"x%d"`, i), func(x []int) int { return x[i] }}
+		if i := rng.IntN(len(of)); rng.IntN(2) == 0 {
+			return of[i].term
 		}
 		c := rng.IntN(4)
 		return plainTerm(fmt.Sprint(c), func([]int) int { return c })
 	}
-	a, b := drawNumber(rng, n, depth-1), drawNumber(rng, n, depth-1)
-	switch rng.IntN(10) {
+	a, b := drawNumber(rng, of, depth-1), drawNumber(rng, of, depth-1)
+	switch rng.IntN(13) {
 	case 0:
 		return joined("(%s+%s)", "+", a, b, func(a, b int) int { return a + b })
 	case 1:
@@ -81,8 +120,31 @@ func drawNumber(rng *rand.Rand, n, depth int) term {
 			func(a, b int) int { return int(math.Floor(float64(a-b+1) / 2)) })
 	case 8:
 		return joined("ceil((%s-%s)/2)", halved("ceil"), a, b, func(a, b int) int { return (a - b + 1) >> 1 })
+	case 9, 10:
+		q := drawQuarters(rng, of, depth-1)
+		k := rng.IntN(4)
+		return term{fmt.Sprintf([]string{"floor(%s)", "ceil(%s)", "round(%s)", "(0<=%[1]s?floor(%[1]s):ceil(%[1]s))"}[k], q.text),
+			fmt.Sprintf([]string{`{"op":"floor","exp":%s}`, `{"op":"ceil","exp":%s}`,
+				`{"op":"floor","exp":{"op":"+","left":0.5,"right":%s}}`, `{"op":"trc","exp":%s}`}[k], q.jani),
+			func(x []int) int {
+				q := q.of(x)
+				return []int{q >> 2, (q + 3) >> 2, (q + 2) >> 2, q / 4}[k]
+			}}
+	case 11:
+		k := rng.IntN(4)
+		return term{fmt.Sprintf([]string{"(-%s)", "max(%s,-%[1]s)", "(%s<0?-1:min(1,%[1]s))", "%s^2"}[k], a.text),
+			fmt.Sprintf([]string{`{"op":"-","left":0,"right":%s}`, `{"op":"abs","exp":%s}`, `{"op":"sgn","exp":%s}`,
+				`{"op":"pow","left":%s,"right":2}`}[k], a.jani),
+			func(x []int) int {
+				a := a.of(x)
+				return []int{-a, max(a, -a), min(1, max(-1, a)), a * a}[k]
+			}}
 	}
-	c := drawCondition(rng, n, depth-1)
+	return either(drawCondition(rng, of, depth-1), a, b)
+}
+
+// either is a term of two cases.
+func either(c, a, b term) term {
 	return term{fmt.Sprintf("(%s?%s:%s)", c.text, a.text, b.text),
 		fmt.Sprintf(`{"op":"ite","if":%s,"then":%s,"else":%s}`, c.jani, a.jani, b.jani),
 		func(x []int) int {
@@ -93,10 +155,48 @@ func drawNumber(rng *rand.Rand, n, depth int) term {
 		}}
 }
 
-// drawCondition draws a condition over n variables.
-func drawCondition(rng *rand.Rand, n, depth int) term {
+// drawQuarters draws a term of real numbers, whose value is told in quarters.
+func drawQuarters(rng *rand.Rand, of []variable, depth int) term {
+	if depth <= 0 {
+		a := drawNumber(rng, of, 0)
+		k := rng.IntN(3)
+		return term{fmt.Sprintf([]string{"%s/4", "%s*0.5", "(%s+2.0)"}[k], a.text),
+			fmt.Sprintf([]string{`{"op":"/","left":%s,"right":4}`, `{"op":"*","left":%s,"right":0.5}`,
+				`{"op":"+","left":%s,"right":2.0}`}[k], a.jani),
+			func(x []int) int { return []int{a.of(x), 2 * a.of(x), 4 * (a.of(x) + 2)}[k] }}
+	}
+	a, b, n := drawQuarters(rng, of, depth-1), drawQuarters(rng, of, depth-1), drawNumber(rng, of, depth-1)
+	whole := term{n.text, n.jani, func(x []int) int { return 4 * n.of(x) }} // where a real number may stand
+	if rng.IntN(2) == 0 {
+		b = whole
+	}
+	if rng.IntN(2) == 0 {
+		a, b = b, a
+	}
+	switch rng.IntN(6) {
+	case 0:
+		return joined("(%s+%s)", "+", a, b, func(a, b int) int { return a + b })
+	case 1:
+		return joined("(%s-%s)", "-", a, b, func(a, b int) int { return a - b })
+	case 2:
+		return joined("min(%s,%s)", "min", a, b, func(a, b int) int { return min(a, b) })
+	case 3:
+		return joined("max(%s,%s)", "max", a, b, func(a, b int) int { return max(a, b) })
+	case 4: // of base 2 the power of a number from -1 to 1
+		return term{"pow(2.0,mod(" + n.text + ",3)-1)",
+			`{"op":"pow","left":2.0,"right":{"op":"-","left":{"op":"%","left":` + n.jani + `,"right":3},"right":1}}`,
+			func(x []int) int { return 2 << modulo(n.of(x), 3) }}
+	}
+	return either(drawCondition(rng, of, depth-1), a, b)
+}
+
+// drawCondition draws a condition over variables.
+func drawCondition(rng *rand.Rand, of []variable, depth int) term {
 	if depth == 0 || rng.IntN(2) == 0 {
-		a, b := drawNumber(rng, n, depth), drawNumber(rng, n, 0)
+		a, b := drawNumber(rng, of, depth), drawNumber(rng, of, 0)
+		if rng.IntN(4) == 0 {
+			a, b = drawQuarters(rng, of, depth), drawQuarters(rng, of, 0)
+		}
 		switch rng.IntN(6) {
 		case 0:
 			return joined("(%s=%s)", "=", a, b, func(a, b int) int { return holds(a == b) })
@@ -111,7 +211,7 @@ func drawCondition(rng *rand.Rand, n, depth int) term {
 		}
 		return joined("(%s>=%s)", "≥", a, b, func(a, b int) int { return holds(a >= b) })
 	}
-	a, b := drawCondition(rng, n, depth-1), drawCondition(rng, n, depth-1)
+	a, b := drawCondition(rng, of, depth-1), drawCondition(rng, of, depth-1)
 	switch rng.IntN(5) {
 	case 0:
 		return joined("(%s&%s)", "∧", a, b, func(a, b int) int { return a * b })
@@ -126,13 +226,19 @@ func drawCondition(rng *rand.Rand, n, depth int) term {
 		func(a, b int) int { return (1 - a) * b })
 }
 
-// A plainUpdate assigns to a module's variable, with probability quarters/4.
-type plainUpdate struct{ quarters, value term }
+// A plainUpdate assigns to its module's variable, and perhaps to the global one, with probability quarters/4. The
+// first has a number in the text of all assignments.
+type plainUpdate struct {
+	quarters term
+	values   map[int]term
+	number   int
+}
 
 type plainCommand struct {
 	action  string
 	guard   term
 	updates []plainUpdate
+	number  int // in the text of all commands
 }
 
 // A plainReward is given in states, or for choices of an action.
@@ -142,66 +248,121 @@ type plainReward struct {
 	guard, value term
 }
 
-// A plainProgram has a module for each variable, which goes from 0 to 2.
+// A plainProgram has a module for each variable, but for a global one, which would come last and is declared first.
 type plainProgram struct {
-	chain   bool
-	modules [][]plainCommand
-	rewards [][]plainReward // two, or none
-	without string          // an action that is never possible
-	over    []string        // if not nil, two modules share these actions, and no others, known or not
-	idle    bool            // the first module does nothing where it cannot take a
-	silent  bool            // no action but that without a name is possible
-	initial *term           // where it begins, in all states where this holds; nil for x0=0, x1=1 and so on
-	staged  bool            // values go by way of a transient variable and a function
-	indexed bool            // values are assigned in two steps, by indices
-	located bool            // variables are the locations of automata
-	goal    *term           // a label; nil for none
+	variables []variable
+	wrong     map[string]bool // what goes wrong in reachable states
+	chain     bool
+	modules   [][]plainCommand
+	rewards   [][]plainReward // two, or none
+	without   string          // an action that is never possible
+	over      []string        // if not nil, two modules share these actions, and no others, known or not
+	idle      bool            // the first module does nothing where it cannot take a
+	silent    bool            // no action but that without a name is possible
+	initial   *term           // where it begins, in all states where this holds; nil for the begin of each variable
+	staged    bool            // values go by way of a transient variable and a function
+	indexed   bool            // values are assigned in two steps, by indices
+	located   bool            // variables are the locations of automata
+	goal      *term           // a label; nil for none
 }
 
-// quarters is the term a + b·x_v.
-func quarters(a, b, v int) term {
-	return term{fmt.Sprintf("%d+(%d)*x%d", a, b, v),
-		fmt.Sprintf(`{"op":"+","left":%d,"right":{"op":"*","left":%d,"right":"x%d"}}`, a, b, v),
-		func(x []int) int { return a + b*x[v] }}
+// quarters is the term a + b·(x_v − low).
+func quarters(a, b int, v variable) term {
+	return term{fmt.Sprintf("%d+(%d)*(%s-(%d))", a, b, v.text, v.low),
+		fmt.Sprintf(`{"op":"+","left":%d,"right":{"op":"*","left":%d,"right":{"op":"-","left":%s,"right":%d}}}`, a, b,
+			v.jani, v.low), func(x []int) int { return a + b*(v.of(x)-v.low) }}
+}
+
+// within is the term of a value of a variable, so many places behind another one.
+func (v variable) within(value term, behind int) term {
+	c := plainTerm(fmt.Sprint(behind-v.low), func([]int) int { return 0 })
+	return joined(fmt.Sprintf("(%d+mod(%%s+%%s,%d))", v.low, v.values),
+		fmt.Sprintf(`{"op":"+","left":%d,"right":{"op":"%%%%","left":{"op":"+","left":%%s,"right":%%s},"right":%d}}`, v.low,
+			v.values), value, c, func(a, _ int) int { return v.low + modulo(a+behind-v.low, v.values) })
+}
+
+// assigned writes what makes a variable a value, in JANI.
+func (v variable) assigned(value term) string {
+	if v.isBool {
+		return `{"op":"=","left":` + value.jani + `,"right":1}`
+	}
+	return value.jani
+}
+
+// declaration writes the range of a variable, and its initial value if it has one.
+func (v variable) declaration(rng *rand.Rand, begins bool) string {
+	text := fmt.Sprintf("[%d..%d]", v.low, v.low+v.values-1)
+	if v.isBool {
+		text = "bool"
+	}
+	switch {
+	case !begins || v.begin == v.low && rng.IntN(2) == 0:
+	case v.isBool:
+		text += fmt.Sprintf(" init %t", v.begin > 0)
+	default:
+		text += fmt.Sprintf(" init %d", v.begin)
+	}
+	return text + ";\n"
 }
 
 func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 	n := 1 + rng.IntN(3)
+	p.variables = drawVariables(rng, n+rng.IntN(2))
 	p.rewards = make([][]plainReward, 2)
 	p.chain = rng.IntN(3) == 0
+	of := p.variables
 	var b strings.Builder
 	b.WriteString(map[bool]string{true: "dtmc\n", false: "mdp\n"}[p.chain])
 	if rng.IntN(3) == 0 {
-		initial := drawCondition(rng, n, 1)
+		initial := drawCondition(rng, of, 1)
 		p.initial = &initial
 		fmt.Fprintf(&b, "init %s endinit\n", initial.text)
 	}
-	goal := drawCondition(rng, n, 1)
+	goal := drawCondition(rng, of, 1)
 	p.goal = &goal
 	fmt.Fprintf(&b, "label \"goal\" = %s;\n", goal.text)
+	if len(of) > n {
+		fmt.Fprintf(&b, "global x%d : %s", n, of[n].declaration(rng, p.initial == nil))
+	}
+	used, assignments := []string{}, 0
 	for i := range n {
-		begin := fmt.Sprintf(" init %d", i)
-		if p.initial != nil {
-			begin = ""
-		}
-		fmt.Fprintf(&b, "module m%d\n x%d : [0..2]%s;\n", i, i, begin)
+		fmt.Fprintf(&b, "module m%d\n x%d : %s", i, i, of[i].declaration(rng, p.initial == nil))
 		var commands []plainCommand
 		for range rng.IntN(5) {
-			c := plainCommand{action: []string{"", "a", "b"}[rng.IntN(3)], guard: drawCondition(rng, n, rng.IntN(3))}
-			v := rng.IntN(n)
+			c := plainCommand{action: []string{"", "a", "b"}[rng.IntN(3)], guard: drawCondition(rng, of, rng.IntN(3)),
+				number: len(used)}
+			used = append(used, c.action)
+			v := of[rng.IntN(len(of))]
 			shares := [][]term{
 				{quarters(4, 0, v)},
 				{quarters(1, 1, v), quarters(3, -1, v)},
-				{quarters(0, 2, v), quarters(4, -2, v)},
+				{quarters(0, 1, v), quarters(4, -1, v)},
 				{quarters(1, 0, v), quarters(1, 0, v), quarters(2, 0, v)},
 			}[rng.IntN(4)]
+			if rng.IntN(40) == 0 {
+				shares = [][]term{{quarters(3, 1, v)}, {quarters(-1, 1, v), quarters(5, -1, v)}}[rng.IntN(2)]
+			}
 			fmt.Fprintf(&b, " [%s] %s -> ", c.action, c.guard.text)
 			for k, share := range shares {
-				value := drawNumber(rng, n, rng.IntN(3))
-				value = joined("mod(%s+%s,3)", `{"op":"%%","left":{"op":"+","left":%s,"right":%s},"right":3}`, value,
-					plainTerm("0", func([]int) int { return 0 }), func(a, _ int) int { return modulo(a, 3) })
-				c.updates = append(c.updates, plainUpdate{share, value})
-				fmt.Fprintf(&b, "%s (%s)/4:(x%d'=%s)", []string{"", " +", " +"}[k], share.text, i, value.text)
+				u := plainUpdate{share, make(map[int]term), assignments}
+				fmt.Fprintf(&b, "%s (%s)/4:", []string{"", " +", " +"}[k], share.text)
+				for _, w := range []int{i, n}[:1+rng.IntN(len(of)-n+1)] {
+					value := drawNumber(rng, of, rng.IntN(3))
+					if rng.IntN(20) > 0 || of[w].isBool {
+						value = of[w].within(value, 0)
+					}
+					u.values[w] = value
+					text := value.text
+					if of[w].isBool {
+						text += "=1"
+					}
+					if w > i {
+						b.WriteString(" & ")
+					}
+					fmt.Fprintf(&b, "(x%d'=%s)", w, text)
+					assignments++
+				}
+				c.updates = append(c.updates, u)
 			}
 			b.WriteString(";\n")
 			commands = append(commands, c)
@@ -209,21 +370,13 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 		p.modules = append(p.modules, commands)
 		b.WriteString("endmodule\n")
 	}
-	used := []string{}
-	for _, m := range p.modules {
-		for _, c := range m {
-			used = append(used, c.action)
-		}
-	}
 	for r := range p.rewards {
 		fmt.Fprintf(&b, "rewards \"r%d\"\n", r)
 		for range 1 + rng.IntN(3) {
-			item := plainReward{ofState: rng.IntN(2) == 0 || len(used) == 0, guard: drawCondition(rng, n, 1),
-				value: drawNumber(rng, n, 1)}
+			item := plainReward{ofState: rng.IntN(2) == 0 || len(used) == 0, guard: drawCondition(rng, of, 1),
+				value: drawQuarters(rng, of, 1)}
 			if !item.ofState {
 				item.action = used[rng.IntN(len(used))]
-			}
-			if !item.ofState {
 				fmt.Fprintf(&b, " [%s]", item.action)
 			}
 			fmt.Fprintf(&b, " %s : %s;\n", item.guard.text, item.value.text)
@@ -233,12 +386,11 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 	}
 	if n == 2 && rng.IntN(2) == 0 {
 		p.over = [][]string{{}, {"a"}, {"b"}, {"a", "b"}}[rng.IntN(4)]
-		fmt.Fprintf(&b, "system m0 |[%s]| m1 endsystem\n", strings.Join(p.over, ","))
+		sign := "|[" + strings.Join(p.over, ",") + "]|"
 		if len(p.over) == 0 {
-			text := strings.Replace(b.String(), "|[]|", "|||", 1)
-			b.Reset()
-			b.WriteString(text)
+			sign = "|||"
 		}
+		fmt.Fprintf(&b, "system m0 %s m1 endsystem\n", sign)
 	}
 	return p, b.String()
 }
@@ -252,7 +404,7 @@ func (p *plainProgram) jani() string {
 		knows := make(map[string]bool)
 		name, locations, begin := fmt.Sprint("m", i), []string{"l"}, `["l"]`
 		if p.located {
-			name, locations, begin = fmt.Sprint("x", i), []string{"l0", "l1", "l2"}, fmt.Sprintf(`["l%d"]`, i)
+			name, locations, begin = fmt.Sprint("x", i), []string{"l0", "l1", "l2"}, fmt.Sprintf(`["l%d"]`, p.variables[i].begin)
 			if p.initial != nil {
 				begin = `["l2","l0","l1"]`
 			}
@@ -260,20 +412,25 @@ func (p *plainProgram) jani() string {
 		for _, c := range m {
 			var to []string
 			for _, u := range c.updates {
-				assign := fmt.Sprintf(`{"ref":"x%d","value":%s}`, i, u.value.jani)
+				v, value, also := p.variables[i], u.values[i], ""
+				if g, ok := u.values[len(p.modules)]; ok {
+					also = fmt.Sprintf(`,{"ref":"x%d","value":%s,"index":%d}`, len(p.modules),
+						p.variables[len(p.modules)].assigned(g), -holds(p.indexed))
+				}
+				assign := fmt.Sprintf(`{"ref":"x%d","value":%s}`, i, v.assigned(value))
 				if p.staged {
-					assign = fmt.Sprintf(`{"ref":"x%d","value":{"op":"call","function":"last","args":[0]},"index":1},`+
-						`{"ref":"t","value":%s}`, i, u.value.jani)
+					last := term{jani: `{"op":"call","function":"last","args":[0]}`}
+					assign = fmt.Sprintf(`{"ref":"x%d","value":%s,"index":1},{"ref":"t","value":%s}`, i, v.assigned(last), value.jani)
 				} else if p.indexed {
-					assign = fmt.Sprintf(`{"ref":"x%d","value":{"op":"%%","left":{"op":"+","left":"x%[1]d","right":2},"right":3},`+
-						`"index":1},{"ref":"x%[1]d","value":{"op":"%%","left":{"op":"+","left":%s,"right":1},"right":3},"index":-1}`,
-						i, u.value.jani)
+					assign = fmt.Sprintf(`{"ref":"x%d","value":%s,"index":1},{"ref":"x%[1]d","value":%[3]s,"index":-1}`, i,
+						v.assigned(v.within(v.term, v.values-1)), v.assigned(v.within(value, 1)))
 				}
 				to = append(to, fmt.Sprintf(`{"location":"l","probability":{"exp":{"op":"/","left":%s,"right":4}},`+
-					`"assignments":[%s]}`, u.quarters.jani, assign))
+					`"assignments":[%s%s]}`, u.quarters.jani, assign, also))
 				for k := 0; p.located && k < 3; k++ {
 					to[len(to)-1] = fmt.Sprintf(`{"location":"l%d","probability":{"exp":{"op":"/","left":{"op":"ite",`+
-						`"if":{"op":"=","left":%s,"right":%[1]d},"then":%[3]s,"else":0},"right":4}}}`, k, u.value.jani, u.quarters.jani)
+						`"if":{"op":"=","left":%s,"right":%[1]d},"then":%[3]s,"else":0},"right":4}},"assignments":[%[4]s]}`, k,
+						value.jani, u.quarters.jani, strings.TrimPrefix(also, ","))
 					if k < 2 {
 						to = append(to, "")
 					}
@@ -320,16 +477,22 @@ func (p *plainProgram) jani() string {
 		}
 	}
 	var variables []string
-	for i := 0; i < len(p.modules) && !p.located; i++ {
-		begin := fmt.Sprintf(`,"initial-value":%d`, i)
+	for _, i := range p.order() {
+		v := p.variables[i]
+		kind, begin := fmt.Sprintf(`{"kind":"bounded","base":"int","lower-bound":%d,"upper-bound":%d}`, v.low,
+			v.low+v.values-1), fmt.Sprintf(`,"initial-value":%d`, v.begin)
+		if v.isBool {
+			kind, begin = `"bool"`, fmt.Sprintf(`,"initial-value":%t`, v.begin > 0)
+		}
 		if p.initial != nil {
 			begin = ""
 		}
-		variables = append(variables, fmt.Sprintf(`{"name":"x%d","type":{"kind":"bounded","base":"int",`+
-			`"lower-bound":0,"upper-bound":2}%s}`, i, begin))
+		if i == len(p.modules) || !p.located {
+			variables = append(variables, fmt.Sprintf(`{"name":"x%d","type":%s%s}`, i, kind, begin))
+		}
 	}
 	restrict := ""
-	if p.initial != nil && !p.located {
+	if p.initial != nil && (!p.located || len(p.variables) > len(p.modules)) {
 		restrict = `"restrict-initial":{"exp":` + p.initial.jani + `},`
 	}
 	together := `,"syncs":[` + strings.Join(syncs, ",") + "]"
@@ -342,6 +505,28 @@ func (p *plainProgram) jani() string {
 		together)
 }
 
+// order returns the variables in their order in states.
+func (p *plainProgram) order() []int {
+	order := []int{0, 1, 2}[:len(p.modules)]
+	if n := len(p.modules); len(p.variables) > n {
+		order = append([]int{n}, order...)
+	}
+	return order
+}
+
+// stateName writes a state as it is called.
+func (p *plainProgram) stateName(x []int) string {
+	var parts []string
+	for _, i := range p.order() {
+		text := fmt.Sprint(x[i])
+		if p.variables[i].isBool {
+			text = fmt.Sprint(x[i] > 0)
+		}
+		parts = append(parts, fmt.Sprintf("x%d=%s", i, text))
+	}
+	return strings.Join(parts, ",")
+}
+
 // earned returns the rewards of a state, or of an action there.
 func (p *plainProgram) earned(x []int, ofState bool, action string) string {
 	var out []string
@@ -352,7 +537,7 @@ func (p *plainProgram) earned(x []int, ofState bool, action string) string {
 				sum += i.guard.of(x) * i.value.of(x)
 			}
 		}
-		out = append(out, fmt.Sprintf("%.6g", float64(sum)))
+		out = append(out, fmt.Sprintf("%.6g", float64(sum)/4))
 	}
 	return strings.Join(out, " ")
 }
@@ -362,26 +547,56 @@ func (p *plainProgram) earned(x []int, ofState bool, action string) string {
 func (p *plainProgram) moves(x []int) (actions []string, next []map[string]float64) {
 	emit := func(action string, chosen map[int]plainCommand) {
 		found := map[string]float64{}
-		var play func(i int, to []int, probability float64)
-		play = func(i int, to []int, probability float64) {
+		fails := func(i int, place, format string, args ...any) {
+			p.wrong[fmt.Sprintf("%s: command [%s] of module m%d in the state %s: ", place, chosen[i].action, i,
+				p.stateName(x))+fmt.Sprintf(format, args...)] = true
+		}
+		var play func(i int, to []int, written bool, probability float64)
+		play = func(i int, to []int, written bool, probability float64) {
 			if i == len(p.modules) {
-				if probability > 0 {
-					found[fmt.Sprint(to)] += probability
-				}
+				found[fmt.Sprint(to)] += probability
 				return
 			}
 			c, moves := chosen[i]
 			if !moves {
-				play(i+1, to, probability)
+				play(i+1, to, written, probability)
+				return
+			}
+			sum := 0
+			for _, u := range c.updates {
+				sum += u.quarters.of(x)
+				if q := u.quarters.of(x); q < 0 {
+					fails(i, fmt.Sprint("command ", c.number), "%g is not a probability", float64(q)/4)
+					return
+				}
+			}
+			if sum != 4 {
+				fails(i, fmt.Sprint("command ", c.number), "the probabilities sum to %g: want 1", float64(sum)/4)
 				return
 			}
 			for _, u := range c.updates {
-				then := slices.Clone(to)
-				then[i] = u.value.of(x)
-				play(i+1, then, probability*float64(u.quarters.of(x))/4)
+				if u.quarters.of(x) == 0 {
+					continue
+				}
+				then, writes := slices.Clone(to), false
+				for k, value := range u.values {
+					v, at := p.variables[k], u.number+holds(k > i)
+					then[k] = value.of(x)
+					if v.isBool {
+						then[k] = holds(then[k] == 1)
+					}
+					if then[k] < v.low || then[k] >= v.low+v.values {
+						fails(i, fmt.Sprint("assignment ", at), "x%d, which is from %d to %d, would become %d", k, v.low,
+							v.low+v.values-1, then[k])
+					}
+					if writes = writes || k == len(p.modules); written && k == len(p.modules) {
+						fails(i, fmt.Sprint("assignment ", at), "x%d is written by another command of the same step too", k)
+					}
+				}
+				play(i+1, then, written || writes, probability*float64(u.quarters.of(x))/4)
 			}
 		}
-		play(0, x, 1)
+		play(0, x, false, 1)
 		actions, next = append(actions, action), append(next, found)
 	}
 	for i, m := range p.modules {
@@ -435,35 +650,46 @@ func (p *plainProgram) moves(x []int) (actions []string, next []map[string]float
 
 // starts returns the initial states in order.
 func (p *plainProgram) starts() (all [][]int) {
-	x := make([]int, len(p.modules))
-	for i := range x {
-		x[i] = i
+	x := make([]int, len(p.variables))
+	for i, v := range p.variables {
+		x[i] = v.begin
 	}
 	if p.initial == nil {
 		return [][]int{x}
 	}
-	for k := range int(math.Pow(3, float64(len(x)))) {
-		for i := len(x) - 1; i >= 0; i-- {
-			x[i] = k % 3
-			k /= 3
+	var choose func(order []int)
+	choose = func(order []int) {
+		if len(order) == 0 {
+			if p.initial.of(x) > 0 {
+				all = append(all, slices.Clone(x))
+			}
+			return
 		}
-		if p.initial.of(x) > 0 {
-			all = append(all, slices.Clone(x))
+		for k := range p.variables[order[0]].values {
+			x[order[0]] = p.variables[order[0]].low + k
+			choose(order[1:])
 		}
 	}
+	choose(p.order())
 	return all
 }
 
-// rows returns what each reachable state is said to be: its rewards and choices in any order, equal ones once.
+// rows returns what each reachable state is said to be: its rewards and choices in any order, equal ones once. What
+// follows from a state where something goes wrong is left out.
 func (p *plainProgram) rows() map[string][]string {
 	queue, out := p.starts(), make(map[string][]string)
+	p.wrong = make(map[string]bool)
 	for len(queue) > 0 {
 		x := queue[0]
 		queue = queue[1:]
 		if out[fmt.Sprint(x)] != nil {
 			continue
 		}
+		before := len(p.wrong)
 		actions, next := p.moves(x)
+		if len(p.wrong) > before {
+			next = nil
+		}
 		lines := []string{p.earned(x, true, "")}
 		mixed := make(map[string]float64)
 		for k, found := range next {
@@ -493,10 +719,21 @@ func (p *plainProgram) rows() map[string][]string {
 	return out
 }
 
-// vector returns the digits of a name, such as x0=1,x1=2 or [1 2], but for those of names of variables.
-func vector(name string) (x []int) {
-	for _, v := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
-		x = append(x, int(v[len(v)-1]-'0'))
+// vector returns the numbers of a name, such as x0=1,x1=2 or [1 2]. Those of variables called x stand in the order of
+// their digits.
+func vector(name string) []int {
+	fields := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("[], ", r) })
+	x := make([]int, len(fields))
+	for i, text := range fields {
+		v, value, isNamed := strings.Cut(text, "=")
+		if isNamed {
+			text = value
+		}
+		if v[0] == 'x' {
+			i = int(v[1] - '0')
+		}
+		x[i], _ = strconv.Atoi(text)
+		x[i] += holds(text == "true")
 	}
 	return x
 }
@@ -579,9 +816,11 @@ func (f *found) rows(p *language.Program, states int, name func(s int) string) m
 // TestRandomPrograms compares random programs, with expressions of all kinds, in PRISM's language and in JANI with what
 // plain loops find in them.
 func TestRandomPrograms(t *testing.T) {
-	states := 0
+	states, wrong := 0, make(map[string]int)
 	for seed := range uint64(200) {
-		plain, text := drawProgram(rand.New(rand.NewPCG(23, seed)))
+		rng := rand.New(rand.NewPCG(23, seed))
+		plain, text := drawProgram(rng)
+		text = spaced(rng, text)
 		for _, language := range []string{"PRISM", "JANI"} {
 			p, err := prism.Read("m.prism", text, nil)
 			if language == "JANI" {
@@ -590,9 +829,10 @@ func TestRandomPrograms(t *testing.T) {
 				plain.silent = seed%5 == 2 && len(plain.modules) > 1
 				plain.staged = seed%3 == 0
 				plain.indexed = seed%3 == 1
-				plain.located = seed%3 == 2
+				plain.located = seed%3 == 2 && !slices.ContainsFunc(plain.variables[:len(plain.modules)],
+					func(v variable) bool { return v.isBool || v.low != 0 || v.values != 3 })
 				plain.goal = nil
-				text = plain.jani()
+				text = shuffled(rng, plain.jani())
 				p, err = jani.Read("m.jani", []byte(text), nil)
 			}
 			if len(plain.starts()) == 0 {
@@ -607,18 +847,113 @@ func TestRandomPrograms(t *testing.T) {
 			if plain.rewards == nil {
 				p.Rewards = nil // those of transient variables
 			}
-			states += checkProgram(t, p, &plain, 1+int(seed%2), text)
-			when := drawCondition(rand.New(rand.NewPCG(24, seed)), len(plain.modules), 1)
+			rows := plain.rows()
+			if len(plain.wrong) > 0 {
+				if !plain.indexed { // which makes values fit
+					checkWrong(t, p, &plain, text)
+					wrong[language]++
+				}
+				continue
+			}
+			states += checkProgram(t, p, &plain, rows, 1+int(seed%2), text)
+			when := drawCondition(rng, plain.variables, 1)
 			checkEntering(t, p, when, text)
 			checkRest(t, p, when, text)
 		}
 	}
-	if states < 1000 {
-		t.Errorf("%d states: want many", states)
+	if states < 1000 || wrong["PRISM"] < 10 || wrong["JANI"] < 10 {
+		t.Errorf("%d states, %v models are wrong: want many", states, wrong)
 	}
 }
 
-func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, threads int, text string) (states int) {
+// spaced writes other blanks and comments into a text in PRISM's language.
+func spaced(rng *rand.Rand, text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == ' ' && rng.IntN(4) == 0 {
+			b.WriteString([]string{"  ", "\n", "\t", "\r\n", " // [a] x0'=ä\n"}[rng.IntN(5)])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// shuffled writes a text in JSON with the keys of objects in another order, with blanks, comments, and letters that
+// are written in numbers.
+func shuffled(rng *rand.Rand, text string) string {
+	var root any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&root); err != nil {
+		panic(err)
+	}
+	var write func(of any) string
+	write = func(of any) string {
+		var parts []string
+		blank := []string{"", "", " ", "\n\t"}[rng.IntN(4)]
+		switch of := of.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(of)) {
+				parts = append(parts, strconv.Quote(key)+blank+":"+blank+write(of[key]))
+			}
+			if rng.IntN(8) == 0 {
+				parts = append(parts, []string{`"comment":"ä"`, `"x-kept":[{"op":1}]`, `"x-none":null`}[rng.IntN(3)])
+			}
+			rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+			return "{" + blank + strings.Join(parts, blank+",") + blank + "}"
+		case []any:
+			for _, item := range of {
+				parts = append(parts, blank+write(item))
+			}
+			return "[" + strings.Join(parts, blank+",") + "]"
+		case string:
+			if of != "" && rng.IntN(8) == 0 && of[0] < 0x80 {
+				return fmt.Sprintf(`"\u%04x%s"`, of[0], of[1:])
+			}
+			return strconv.Quote(of)
+		case nil:
+			return "null"
+		}
+		return fmt.Sprint(of)
+	}
+	return write(root)
+}
+
+// checkWrong: one of the things that are wrong in a state is what ends an exploration. PRISM's language says where.
+func checkWrong(t *testing.T, p *language.Program, plain *plainProgram, text string) {
+	t.Helper()
+	_, err := language.Explore(context.Background(), p, nothing{}, language.ExploreOptions{Threads: 1})
+	if p.File == "m.jani" {
+		if err == nil || !strings.Contains(err.Error(), "would become") && !strings.Contains(err.Error(), "probabilit") &&
+			!strings.Contains(err.Error(), "written by another") {
+			t.Fatalf("%v\n%v\n%s", err, plain.wrong, text)
+		}
+		return
+	}
+	body := regexp.MustCompile(`//[^\n]*`).ReplaceAllStringFunc(text, func(comment string) string {
+		return strings.Repeat(" ", utf8.RuneCountInString(comment))
+	})
+	begins := map[string][][]int{
+		"command":    regexp.MustCompile(`\[[ab]?\]`).FindAllStringIndex(body, -1),
+		"assignment": regexp.MustCompile(`x\d+'`).FindAllStringIndex(body, -1),
+	}
+	var all []string
+	for wrong := range plain.wrong {
+		what, message, _ := strings.Cut(wrong, ": ")
+		kind, number, _ := strings.Cut(what, " ")
+		n, _ := strconv.Atoi(number)
+		before := body[:begins[kind][n][0]]
+		line := strings.LastIndexByte(before, '\n')
+		all = append(all, fmt.Sprintf("m.prism:%d:%d: %s", 1+strings.Count(before, "\n"), len(before)-line, message))
+	}
+	if err == nil || !slices.Contains(all, err.Error()) {
+		t.Fatalf("got %v: want one of\n%s\n%s", err, strings.Join(all, "\n"), text)
+	}
+}
+
+func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, rows map[string][]string, threads int,
+	text string) (states int) {
 	t.Helper()
 	var f found
 	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: threads})
@@ -649,7 +984,7 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, thread
 	if err != nil || !slices.Equal(initial, r.Initial) || fmt.Sprint(starts) != want {
 		t.Fatalf("begins in %v, and %v by the condition, %v: want %s\n%s", starts, initial, err, want, text)
 	}
-	got, rows := f.rows(p, len(f.choices), r.States.StateName), plain.rows()
+	got := f.rows(p, len(f.choices), r.States.StateName)
 	for x, lines := range rows {
 		if !slices.Equal(got[x], lines) || len(got) != len(rows) {
 			t.Fatalf("%d states, in %s\n%q: want %d states,\n%q\n%s", len(got), x, got[x], len(rows), lines, text)
@@ -727,8 +1062,10 @@ func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explore
 		t.Fatalf("%d deadlocks, %v, %v: want %v\n%s", m.Described.Deadlocks(), stuck, err, r.Deadlocks, text)
 	}
 	for i, v := range m.Described.Columns() {
+		at, _ := strconv.Atoi(v.Name[1:])
 		for s, x := range v.Ints {
-			if name := m.Described.StateName(s); v.Name != fmt.Sprint("x", i) || int(x) != vector(name)[i] {
+			name := m.Described.StateName(s)
+			if !strings.HasPrefix(strings.Split(name, ",")[i], v.Name+"=") || int(x) != vector(name)[at] {
 				t.Fatalf("%s: variable %d, %s, is %d\n%s", name, i, v.Name, x, text)
 			}
 		}
@@ -836,7 +1173,11 @@ func TestRandomGames(t *testing.T) {
 			strings.Join(lists[1], ",")) + strings.TrimPrefix(text, "mdp")
 		wrong := false
 		owners := make(map[string]int)
-		for state, lines := range plain.rows() {
+		rows := plain.rows()
+		if len(plain.wrong) > 0 {
+			continue
+		}
+		for state, lines := range rows {
 			for i, line := range lines[1:] {
 				action, _, _ := strings.Cut(line, ": ")
 				wrong = wrong || has[action] == 2 || i > 0 && has[action] != owners[state]
