@@ -2,6 +2,7 @@ package language_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -111,6 +112,111 @@ func TestExpressions(t *testing.T) {
 		}
 		if e.Op != language.Literal || math.Abs(got-c.want) > 1e-15*math.Abs(c.want) {
 			t.Errorf("%s %s: got %s, want %g", c.typ, c.text, e.Value(), c.want)
+		}
+	}
+}
+
+// A written is an expression with the level of its operator: one that stands below another operator's level needs
+// parentheses there.
+type written struct {
+	text   string
+	level  int
+	value  float64 // 0 and 1 of conditions
+	isBool bool
+}
+
+// drawWritten draws a condition or a number.
+func drawWritten(rng *rand.Rand, isBool bool, depth int) written {
+	truth := func(x bool) float64 {
+		if x {
+			return 1
+		}
+		return 0
+	}
+	part := func(isBool bool, least int) (string, float64) {
+		w := drawWritten(rng, isBool, depth-1)
+		if w.level < least || rng.IntN(8) == 0 {
+			w.text = "(" + w.text + ")"
+		}
+		return w.text, w.value
+	}
+	space := []string{"", " "}[rng.IntN(2)]
+	pair := func(sign string, ofBool bool, level, left, right int, of func(x, y float64) float64) written {
+		a, x := part(ofBool, left)
+		b, y := part(ofBool, right)
+		if strings.HasPrefix(b, "-") {
+			b = " " + b // as <- is a sign
+		}
+		return written{a + space + sign + space + b, level, of(x, y), isBool}
+	}
+	k := rng.IntN(8)
+	switch {
+	case depth == 0 && isBool:
+		return written{fmt.Sprint(k%2 == 1), 12, truth(k%2 == 1), true}
+	case depth == 0:
+		return written{fmt.Sprint(k % 5), 12, float64(k % 5), false}
+	case k == 0:
+		c, is := part(true, 1)
+		yes, x := part(isBool, 1)
+		no, y := part(isBool, 0)
+		return written{c + "?" + space + yes + space + ":" + no, 0, is*x + (1-is)*y, isBool}
+	case isBool && k == 1: // from the right
+		return pair("=>", true, 1, 2, 1, func(x, y float64) float64 { return max(1-x, y) })
+	case isBool && k == 2:
+		return pair("<=>", true, 2, 2, 3, func(x, y float64) float64 { return truth(x == y) })
+	case isBool && k == 3:
+		return pair("|", true, 3, 3, 4, func(x, y float64) float64 { return max(x, y) })
+	case isBool && k == 4:
+		return pair("&", true, 4, 4, 5, func(x, y float64) float64 { return x * y })
+	case isBool && k == 5:
+		text, x := part(true, 6)
+		return written{"!" + text, 5, 1 - x, true}
+	case isBool && k == 6:
+		i := rng.IntN(2)
+		return pair([]string{"=", "!="}[i], rng.IntN(2) == 0, 6, 6, 7, func(x, y float64) float64 {
+			return []float64{truth(x == y), truth(x != y)}[i]
+		})
+	case isBool:
+		i := rng.IntN(4)
+		return pair([]string{"<", "<=", ">", ">="}[i], false, 7, 8, 8, func(x, y float64) float64 {
+			return []float64{truth(x < y), truth(x <= y), truth(x > y), truth(x >= y)}[i]
+		})
+	case k < 3:
+		return pair("+", false, 8, 8, 9, func(x, y float64) float64 { return x + y })
+	case k == 3:
+		return pair("-", false, 8, 8, 9, func(x, y float64) float64 { return x - y })
+	case k == 4:
+		return pair("*", false, 9, 9, 10, func(x, y float64) float64 { return x * y })
+	case k == 5:
+		text, x := part(false, 9)
+		return written{text + space + "/" + space + "2", 9, x / 2, false}
+	case k == 6:
+		text, x := part(false, 11)
+		return written{text + "^2" + []string{"", "^1"}[len(space)], 10, x * x, false}
+	}
+	text, x := part(false, 11)
+	return written{"-" + text, 11, -x, false}
+}
+
+// TestGrouping: operators bind and group as PRISM's manual says, with as few parentheses as that takes.
+func TestGrouping(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 2))
+	for i := range 2000 {
+		w := drawWritten(rng, i%2 == 0, 1+rng.IntN(4))
+		typ := "double"
+		if w.isBool {
+			typ = "bool"
+		}
+		e, err := value(typ, w.text)
+		if err != nil {
+			t.Fatalf("%s: %v", w.text, err)
+		}
+		got := e.Num()
+		if w.isBool {
+			got = float64(e.Int)
+		}
+		if got != w.value {
+			t.Fatalf("%s is %g: want %g", w.text, got, w.value)
 		}
 	}
 }

@@ -908,7 +908,7 @@ func shuffled(rng *rand.Rand, text string) string {
 			}
 			return "[" + strings.Join(parts, blank+",") + "]"
 		case string:
-			if of != "" && rng.IntN(8) == 0 && of[0] < 0x80 {
+			if of != "" && rng.IntN(8) == 0 && of[0] < 0x80 && of != "nowhere" {
 				return fmt.Sprintf(`"\u%04x%s"`, of[0], of[1:])
 			}
 			return strconv.Quote(of)
@@ -943,9 +943,7 @@ func checkWrong(t *testing.T, p *language.Program, plain *plainProgram, text str
 		what, message, _ := strings.Cut(wrong, ": ")
 		kind, number, _ := strings.Cut(what, " ")
 		n, _ := strconv.Atoi(number)
-		before := body[:begins[kind][n][0]]
-		line := strings.LastIndexByte(before, '\n')
-		all = append(all, fmt.Sprintf("m.prism:%d:%d: %s", 1+strings.Count(before, "\n"), len(before)-line, message))
+		all = append(all, "m.prism:"+place(body, begins[kind][n][0])+": "+message)
 	}
 	if err == nil || !slices.Contains(all, err.Error()) {
 		t.Fatalf("got %v: want one of\n%s\n%s", err, strings.Join(all, "\n"), text)
@@ -1140,6 +1138,158 @@ func checkRest(t *testing.T, p *language.Program, rest term, text string) {
 	}
 	if stuck := f.without(rests); !slices.Equal(r.Deadlocks, stuck) {
 		t.Fatalf("at rest by %s: deadlocks %v, want %v\n%s", rest.text, r.Deadlocks, stuck, text)
+	}
+}
+
+// place returns the line and the column of a byte of a text.
+func place(text string, at int) string {
+	line := strings.LastIndexByte(text[:at], '\n')
+	return fmt.Sprintf("%d:%d", 1+strings.Count(text[:at], "\n"), utf8.RuneCountInString(text[line+1:at])+1)
+}
+
+// TestPlaces: wherever a name stands that nothing has, the error says so there. In JANI it says how to come there too.
+func TestPlaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 9))
+	lose := func(text string, declared func(found string) bool) string {
+		found := regexp.MustCompile(`("(\w|-)+":)?"?x\d"?( :)?`).FindAllStringIndex(text, -1)
+		found = slices.DeleteFunc(found, func(at []int) bool { return declared(text[at[0]:at[1]]) })
+		if len(found) == 0 {
+			return ""
+		}
+		at := found[rng.IntN(len(found))]
+		return text[:at[0]] + regexp.MustCompile(`x\d`).ReplaceAllString(text[at[0]:at[1]], "nowhere") + text[at[1]:]
+	}
+	var path func(of any) string // of what is called nowhere
+	path = func(of any) string {
+		switch of := of.(type) {
+		case map[string]any:
+			for key, item := range of {
+				if item == "nowhere" && key == "ref" {
+					return "!" // the assignment is what is wrong
+				}
+				if to := path(item); to != "" {
+					return strings.Replace("."+key+to, "!", "", holds(key == "assignments"))
+				}
+			}
+		case []any:
+			for i, item := range of {
+				if to := path(item); to != "" {
+					return fmt.Sprintf("[%d]%s", i, to)
+				}
+			}
+		case string:
+			if of == "nowhere" {
+				return " "
+			}
+		}
+		return ""
+	}
+	for range 100 {
+		plain, text := drawProgram(rng)
+		if text = lose(text, func(found string) bool { return strings.HasSuffix(found, ":") }); text != "" {
+			text = spaced(rng, text)
+			_, err := prism.Read("m.prism", text, nil)
+			want := "m.prism:" + place(text, strings.Index(text, "nowhere")) + ": "
+			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "nowhere") {
+				t.Fatalf("%v: want %s\n%s", err, want, text)
+			}
+		}
+		plain.staged = rng.IntN(2) == 0
+		text = lose(plain.jani(), func(found string) bool {
+			return strings.HasPrefix(found, `"name"`) || strings.HasPrefix(found, `"automaton"`)
+		})
+		if text == "" {
+			continue
+		}
+		text = shuffled(rng, text)
+		var root any
+		if err := json.Unmarshal([]byte(text), &root); err != nil {
+			t.Fatal(err)
+		}
+		want := "m.jani:"
+		to := strings.TrimPrefix(path(root), ".")
+		if strings.HasSuffix(to, " ") {
+			want += place(text, strings.Index(text, `"nowhere"`)) + ": "
+		}
+		_, err := jani.Read("m.jani", []byte(text), nil)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "nowhere") ||
+			!strings.Contains(err.Error(), ": "+strings.TrimSpace(to)+": ") {
+			t.Fatalf("%v: want %s%s\n%s", err, want, to, text)
+		}
+	}
+}
+
+// TestDefinitions: constants and formulas that use each other, in any order, are what their expressions give in each
+// state. Some constants come from outside.
+func TestDefinitions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 10))
+	for range 100 {
+		given := make(map[string]string)
+		known := plainVariables(3)
+		known[2].term = plainTerm("x2", func([]int) int { return 2 })
+		lines := []string{"const int x2 = 2;\n", "module m x0 : [0..2]; x1 : [0..2]; [] true -> (x0'=mod(x0+1,3)); " +
+			"[] true -> (x1'=mod(x1+1,3)); endmodule\n"}
+		rewards, wanted := "", []func(x []int) int(nil)
+		for k := 3; k < 9; k++ {
+			name, of := fmt.Sprint("x", k), known
+			word, end := "formula", ";\n"
+			isConstant := rng.IntN(2) == 0
+			if isConstant {
+				of = nil
+				for _, v := range known {
+					if v.values == 0 || v.text == "x2" {
+						of = append(of, v)
+					}
+				}
+			}
+			kind := rng.IntN(3)
+			value := []func(*rand.Rand, []variable, int) term{drawNumber, drawCondition, drawQuarters}[kind](rng, of, 2)
+			if isConstant {
+				word = "const " + []string{"int", "bool", "double"}[kind]
+			}
+			if isConstant && rng.IntN(3) == 0 {
+				n := rng.IntN(5)
+				value = term{of: func([]int) int { return []int{n, holds(n > 2), n}[kind] }}
+				given[name] = fmt.Sprintf([]string{"(%d+2)-2", "%d>2", "%d/4"}[kind], n)
+				lines = append(lines, word+" "+name+end)
+			} else {
+				lines = append(lines, word+" "+name+" = "+value.text+end)
+			}
+			named := variable{term: plainTerm(name, value.of), values: holds(!isConstant)}
+			use := named.of
+			switch kind {
+			case 0:
+				rewards += fmt.Sprintf("rewards %q true : %s; endrewards\n", name, name)
+				wanted = append(wanted, func(x []int) int { return 4 * use(x) })
+			case 1:
+				rewards += fmt.Sprintf("rewards %q %s : 0.25; endrewards\n", name, name)
+				wanted = append(wanted, use)
+				named.term = plainTerm("("+name+"?1:0)", use)
+			case 2:
+				rewards += fmt.Sprintf("rewards %q true : %s; endrewards\n", name, name)
+				wanted = append(wanted, use)
+				named.term = plainTerm("floor("+name+")", func(x []int) int { return use(x) >> 2 })
+			}
+			known = append(known, named)
+		}
+		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		text := spaced(rng, strings.Join(lines, "")+rewards)
+		p, err := prism.Read("m.prism", text, given)
+		if err != nil {
+			t.Fatalf("%v\n%v\n%s", err, given, text)
+		}
+		var f found
+		r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
+		if err != nil || len(f.rewards) != 9 {
+			t.Fatalf("%d states, %v\n%s", len(f.rewards), err, text)
+		}
+		for s, earned := range f.rewards {
+			for k, x := range earned {
+				if want := wanted[k](vector(r.States.StateName(s))); x != float64(want)/4 {
+					t.Fatalf("%s is %g in %s: want %d/4\n%v\n%s", p.Rewards[k].Name, x, r.States.StateName(s), want, given, text)
+				}
+			}
+		}
 	}
 }
 
