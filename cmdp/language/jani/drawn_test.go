@@ -124,33 +124,149 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// An earning has the values of transient variables r0 and r1 in locations and with each destination of edges.
+// TestNetworks: automata move by themselves with edges without an action, and together as vectors say, in the order of
+// the system. One that waits for input stays where it is if none of its edges is open.
+func TestNetworks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 4))
+	for range 200 {
+		n, letters := 2+rng.IntN(2), []string{"a", "b", "c"}
+		var automata, elements, syncs, want []string
+		open, waits := make([]map[string]bool, n), make([]map[string]bool, n)
+		known := make([]map[string]bool, n)
+		for i := range n {
+			open[i], waits[i], known[i] = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+			var edges []string
+			for _, action := range []string{"", "a", "b", "c"} {
+				for range rng.IntN(3) {
+					isOpen := rng.IntN(2) == 0
+					open[i][action] = open[i][action] || isOpen
+					known[i][action] = true
+					edges = append(edges, fmt.Sprintf(`{"location":"l",%s"guard":{"exp":{"op":"=","left":"x%d","right":%d}},`+
+						`"destinations":[{"location":"k","assignments":[{"ref":"x%[2]d","value":1}]}]}`,
+						map[bool]string{true: `"action":"` + action + `",`}[action != ""], i, map[bool]int{false: 1}[isOpen]))
+				}
+			}
+			automata = append(automata, fmt.Sprintf(`{"name":"A%d","variables":[{"name":"x%[1]d","type":`+small+
+				`,"initial-value":0}],"locations":[{"name":"l"},{"name":"k"}],"initial-locations":["l"],"edges":[%s]}`, i,
+				strings.Join(edges, ",")))
+		}
+		moved := func(action string, which ...int) {
+			x := make([]int, n)
+			for _, i := range which {
+				x[i] = 1
+			}
+			want = append(want, fmt.Sprint(action, x))
+		}
+		order := rng.Perm(n)
+		for _, i := range order {
+			var list []string
+			for _, action := range letters {
+				if rng.IntN(3) == 0 {
+					waits[i][action] = true
+					list = append(list, `"`+action+`"`)
+				}
+			}
+			elements = append(elements, fmt.Sprintf(`{"automaton":"A%d","input-enable":[%s]}`, i, strings.Join(list, ",")))
+			if open[i][""] {
+				moved("", i)
+			}
+		}
+		for range rng.IntN(5) {
+			var list []string
+			var which []int
+			possible, some := true, false
+			for _, i := range order {
+				action := letters[rng.IntN(3)]
+				if rng.IntN(3) == 0 {
+					list = append(list, "null")
+					continue
+				}
+				list = append(list, `"`+action+`"`)
+				some = true
+				possible = possible && (open[i][action] || waits[i][action])
+				if open[i][action] {
+					which = append(which, i)
+				}
+			}
+			result := append([]string{""}, letters...)[rng.IntN(4)]
+			if !some {
+				continue
+			}
+			if possible {
+				moved(result, which...)
+			}
+			text := `{"synchronise":[` + strings.Join(list, ",") + `]`
+			if result != "" {
+				text += `,"result":"` + result + `"`
+			}
+			syncs = append(syncs, text+"}")
+		}
+		text := header([]string{"mdp", "lts"}[rng.IntN(2)]) + fmt.Sprintf(`"automata":[%s],"system":{"elements":[%s],"syncs":[%s]}}`,
+			strings.Join(automata, ","), strings.Join(elements, ","), strings.Join(syncs, ","))
+		m, err := model(text, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		var got []string
+		columns := m.Described.Columns()
+		for c := range int(m.First[1]) {
+			x := make([]int, n)
+			for _, v := range columns {
+				if i := strings.Index("A0A1A2", v.Name); i >= 0 {
+					x[i/2] = int(v.Ints[m.Target[m.Offset[c]]])
+				}
+			}
+			got = append(got, fmt.Sprint(m.ChoiceActions.Name(c), x))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if want = slices.Compact(want); !slices.Equal(got, want) {
+			t.Fatalf("moves %q: want %q\n%s", got, want, text)
+		}
+	}
+}
+
+// An amount is a number and so many times what the variable x is before a step.
+type amount struct{ number, ofX float64 }
+
+// An earning has the values of transient variables r0 and r1 in locations and with each destination of edges. The
+// label up holds in locations by itself, where x is above 1, or nowhere.
 type earning struct {
-	initial  [2]float64
-	location [][2]float64
-	step     [][2]float64
+	initial  [2]amount
+	location [][2]amount
+	up       []int
+	step     [][2]amount
 }
 
 // draw assigns some of the variables, and writes how.
-func (e *earning) draw(rng *rand.Rand) (values [2]float64, text string) {
+func (e *earning) draw(rng *rand.Rand) (values [2]amount, text string) {
 	var list []string
 	for i := range values {
 		values[i] = e.initial[i]
 		if rng.IntN(3) == 0 {
-			values[i] = float64(1 + rng.IntN(3))
-			list = append(list, fmt.Sprintf(`{"ref":"r%d","value":%g}`, i, values[i]))
+			values[i] = amount{float64(1 + rng.IntN(3)), float64(rng.IntN(2))}
+			list = append(list, fmt.Sprintf(`{"ref":"r%d","value":{"op":"+","left":{"op":"*","left":"x","right":%g},"right":%g}}`,
+				i, values[i].ofX, values[i].number))
 		}
 	}
 	return values, strings.Join(list, ",")
 }
 
+// at returns amounts where x has a value.
+func at(a [2]amount, x int64) [2]float64 {
+	return [2]float64{a[0].number + a[0].ofX*float64(x), a[1].number + a[1].ofX*float64(x)}
+}
+
 // drawEarning draws an automaton with three locations. Each destination of its edges has its number in x.
 func drawEarning(rng *rand.Rand) (e *earning, text string) {
-	e = &earning{initial: [2]float64{float64(rng.IntN(2) * 4), float64(rng.IntN(2) * 5)}, step: make([][2]float64, 1)}
+	e = &earning{initial: [2]amount{{float64(rng.IntN(2) * 4), 0}, {float64(rng.IntN(2) * 5), 0}}, step: make([][2]amount, 1)}
 	var locations, edges []string
 	for i := range 3 {
 		values, list := e.draw(rng)
 		e.location = append(e.location, values)
+		e.up = append(e.up, rng.IntN(3))
+		list = strings.TrimPrefix(list+[]string{"", `,{"ref":"up","value":true}`,
+			`,{"ref":"up","value":{"op":">","left":"x","right":1}}`}[e.up[i]], ",")
 		locations = append(locations, fmt.Sprintf(`{"name":"l%d","transient-values":[%s]}`, i, list))
 	}
 	for range 1 + rng.IntN(4) {
@@ -166,8 +282,10 @@ func drawEarning(rng *rand.Rand) (e *earning, text string) {
 	}
 	return e, fmt.Sprintf(`"variables":[{"name":"x","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":9},
 		"initial-value":0},{"name":"r0","type":"real","transient":true,"initial-value":%g},
-		{"name":"r1","type":"real","transient":true,"initial-value":%g}],"automata":[{"name":"P","locations":[%s],
-		"initial-locations":["l0"],"edges":[%s]}],"system":{"elements":[{"automaton":"P"}]}`, e.initial[0], e.initial[1],
+		{"name":"up","type":"bool","transient":true},
+		{"name":"r1","type":%s,"transient":true,"initial-value":%g}],"automata":[{"name":"P","locations":[%s],
+		"initial-locations":["l0"],"edges":[%s]}],"system":{"elements":[{"automaton":"P"}]}`, e.initial[0].number, []string{`"int"`, `"real"`,
+		`{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":12}`}[rng.IntN(3)], e.initial[1].number,
 		strings.Join(locations, ","), strings.Join(edges, ","))
 }
 
@@ -246,16 +364,21 @@ func (e *earning) check(t *testing.T, m *exchange.Model, name string, of func(r 
 		t.Fatalf("no reward %s\n%s", name, rows(m))
 	}
 	variables := m.Described.Columns()
+	up, _ := m.Label("up")
 	for s := range m.States() {
+		is := []bool{false, true, variables[0].Ints[s] > 1}[e.up[variables[1].Ints[s]]]
+		if is != slices.Contains(up, int32(s)) {
+			t.Fatalf("%s is up: %t\n%s", m.Described.StateName(s), !is, rows(m))
+		}
 		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
 			for b := m.Offset[c]; b < m.Offset[c+1]; b++ {
 				want, isTime := 0.0, m.ChoiceActions.Name(c) == "time"
 				for _, h := range how {
 					if h == "steps" && !isTime {
-						want += of(e.step[variables[0].Ints[m.Target[b]]])
+						want += of(at(e.step[variables[0].Ints[m.Target[b]]], variables[0].Ints[s]))
 					}
 					if h == "exit" && !isTime || h == "time" && isTime {
-						want += of(e.location[variables[1].Ints[s]])
+						want += of(at(e.location[variables[1].Ints[s]], variables[0].Ints[s]))
 					}
 				}
 				if got := m.Rewards[i].Total(s, c, b); math.Abs(got-want) > 1e-9 {

@@ -1244,6 +1244,9 @@ func TestDefinitions(t *testing.T) {
 			}
 			kind := rng.IntN(3)
 			value := []func(*rand.Rand, []variable, int) term{drawNumber, drawCondition, drawQuarters}[kind](rng, of, 2)
+			if whole := drawNumber(rng, of, 1); isConstant && kind == 2 && rng.IntN(2) == 0 {
+				value = term{text: whole.text, of: func(x []int) int { return 4 * whole.of(x) }}
+			}
 			if isConstant {
 				word = "const " + []string{"int", "bool", "double"}[kind]
 			}
@@ -1268,7 +1271,11 @@ func TestDefinitions(t *testing.T) {
 			case 2:
 				rewards += fmt.Sprintf("rewards %q true : %s; endrewards\n", name, name)
 				wanted = append(wanted, use)
-				named.term = plainTerm("floor("+name+")", func(x []int) int { return use(x) >> 2 })
+				named.text = "floor(" + name + ")"
+				if isConstant { // of type double, which has powers below 0
+					named.text = "floor(" + name + "+0*pow(max(1," + name + "),-1))"
+				}
+				named.of = func(x []int) int { return use(x) >> 2 }
 			}
 			known = append(known, named)
 		}
