@@ -164,9 +164,7 @@ func (x *expander) state() {
 	before := len(b.actions)
 	player := int8(-1)
 	for i := range x.Vectors {
-		choices := len(b.actions)
-		x.vector(i)
-		if len(b.actions) > choices {
+		if x.vector(i) {
 			player = x.owner(player, &x.Vectors[i])
 		}
 	}
@@ -233,13 +231,14 @@ func (x *expander) owner(player int8, v *Vector) int8 {
 	return v.Player
 }
 
-// vector adds the choices of a vector: each way to take one enabled command of each group.
-func (x *expander) vector(i int) {
+// vector adds the choices of a vector: each way to take one enabled command of each group. It reports whether there
+// are any, though others may have made the same ones.
+func (x *expander) vector(i int) bool {
 	v := &x.Vectors[i]
 	x.chosen = x.chosen[:0]
 	for _, g := range v.Groups {
 		if x.first[g] < 0 {
-			return
+			return false
 		}
 		x.chosen = append(x.chosen, int(x.first[g]))
 	}
@@ -256,7 +255,7 @@ func (x *expander) vector(i int) {
 			x.chosen[k] = int(x.first[g])
 		}
 		if k < 0 {
-			return
+			return true
 		}
 	}
 }

@@ -259,7 +259,8 @@ func at(a [2]amount, x int64) [2]float64 {
 
 // drawEarning draws an automaton with three locations. Each destination of its edges has its number in x.
 func drawEarning(rng *rand.Rand) (e *earning, text string) {
-	e = &earning{initial: [2]amount{{float64(rng.IntN(2) * 4), 0}, {float64(rng.IntN(2) * 5), 0}}, step: make([][2]amount, 1)}
+	e = &earning{step: make([][2]amount, 1)}
+	e.initial[0].number, e.initial[1].number = float64(rng.IntN(2)*4), float64(rng.IntN(2)*5)
 	var locations, edges []string
 	for i := range 3 {
 		values, list := e.draw(rng)

@@ -1,6 +1,7 @@
 package prism_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -252,18 +253,21 @@ type plainReward struct {
 type plainProgram struct {
 	variables []variable
 	wrong     map[string]bool // what goes wrong in reachable states
-	chain     bool
-	modules   [][]plainCommand
-	rewards   [][]plainReward // two, or none
-	without   string          // an action that is never possible
-	over      []string        // if not nil, two modules share these actions, and no others, known or not
-	idle      bool            // the first module does nothing where it cannot take a
-	silent    bool            // no action but that without a name is possible
-	initial   *term           // where it begins, in all states where this holds; nil for the begin of each variable
-	staged    bool            // values go by way of a transient variable and a function
-	indexed   bool            // values are assigned in two steps, by indices
-	located   bool            // variables are the locations of automata
-	goal      *term           // a label; nil for none
+	// fails tells where a guard or a reward has no value, by what stands there and what is said.
+	fails   map[string]func(x []int) bool
+	movers  map[string][]string // of each state, by actions, or by modules if they move without one
+	chain   bool
+	modules [][]plainCommand
+	rewards [][]plainReward // two, or none
+	without string          // an action that is never possible
+	over    []string        // if not nil, two modules share these actions, and no others, known or not
+	idle    bool            // the first module does nothing where it cannot take a
+	silent  bool            // no action but that without a name is possible
+	initial *term           // where it begins, in all states where this holds; nil for the begin of each variable
+	staged  bool            // values go by way of a transient variable and a function
+	indexed bool            // values are assigned in two steps, by indices
+	located bool            // variables are the locations of automata
+	goal    *term           // a label; nil for none
 }
 
 // quarters is the term a + b·(x_v − low).
@@ -305,8 +309,30 @@ func (v variable) declaration(rng *rand.Rand, begins bool) string {
 	return text + ";\n"
 }
 
+// valueless draws a guard or a reward that has no value where a variable has its least one, at most once in a program.
+func (p *plainProgram) valueless(rng *rand.Rand, guard, value *term, i int) {
+	if rng.IntN(40) > 0 || len(p.fails) > 0 {
+		return
+	}
+	v := p.variables[i]
+	above := func(x []int) int { return v.of(x) - v.low }
+	fails := func(x []int) bool { return above(x) == 0 }
+	if value == nil {
+		p.fails["mod(5,: a guard: mod(5, 0): want a positive divisor"] = fails
+		*guard = term{fmt.Sprintf("mod(5,%s-(%d))=0", v.text, v.low),
+			fmt.Sprintf(`{"op":"=","left":{"op":"%%","left":5,"right":{"op":"-","left":%s,"right":%d}},"right":0}`, v.jani, v.low),
+			func(x []int) int { return holds(above(x) > 0 && 5%max(1, above(x)) == 0) }}
+		return
+	}
+	inner := *guard
+	guard.text = "(true&" + inner.text + ")"
+	*value = term{text: fmt.Sprintf("(-1)/(%s-(%d))", v.text, v.low), of: func(x []int) int { return -4 / max(1, above(x)) }}
+	p.fails["(true&: reward r0: -Inf: want a finite number"] = func(x []int) bool { return fails(x) && inner.of(x) > 0 }
+}
+
 func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 	n := 1 + rng.IntN(3)
+	p.fails = make(map[string]func(x []int) bool)
 	p.variables = drawVariables(rng, n+rng.IntN(2))
 	p.rewards = make([][]plainReward, 2)
 	p.chain = rng.IntN(3) == 0
@@ -331,6 +357,7 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 		for range rng.IntN(5) {
 			c := plainCommand{action: []string{"", "a", "b"}[rng.IntN(3)], guard: drawCondition(rng, of, rng.IntN(3)),
 				number: len(used)}
+			p.valueless(rng, &c.guard, nil, rng.IntN(len(of)))
 			used = append(used, c.action)
 			v := of[rng.IntN(len(of))]
 			shares := [][]term{
@@ -346,7 +373,12 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 			for k, share := range shares {
 				u := plainUpdate{share, make(map[int]term), assignments}
 				fmt.Fprintf(&b, "%s (%s)/4:", []string{"", " +", " +"}[k], share.text)
-				for _, w := range []int{i, n}[:1+rng.IntN(len(of)-n+1)] {
+				writes := []int{i, n}[:1+rng.IntN(len(of)-n+1)]
+				if rng.IntN(6) == 0 {
+					writes = nil
+					b.WriteString("true")
+				}
+				for _, w := range writes {
 					value := drawNumber(rng, of, rng.IntN(3))
 					if rng.IntN(20) > 0 || of[w].isBool {
 						value = of[w].within(value, 0)
@@ -375,6 +407,9 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 		for range 1 + rng.IntN(3) {
 			item := plainReward{ofState: rng.IntN(2) == 0 || len(used) == 0, guard: drawCondition(rng, of, 1),
 				value: drawQuarters(rng, of, 1)}
+			if item.ofState && r == 0 {
+				p.valueless(rng, &item.guard, &item.value, rng.IntN(len(of)))
+			}
 			if !item.ofState {
 				item.action = used[rng.IntN(len(used))]
 				fmt.Fprintf(&b, " [%s]", item.action)
@@ -412,7 +447,11 @@ func (p *plainProgram) jani() string {
 		for _, c := range m {
 			var to []string
 			for _, u := range c.updates {
-				v, value, also := p.variables[i], u.values[i], ""
+				v, also := p.variables[i], ""
+				value, ok := u.values[i]
+				if !ok {
+					value = v.term
+				}
 				if g, ok := u.values[len(p.modules)]; ok {
 					also = fmt.Sprintf(`,{"ref":"x%d","value":%s,"index":%d}`, len(p.modules),
 						p.variables[len(p.modules)].assigned(g), -holds(p.indexed))
@@ -424,6 +463,9 @@ func (p *plainProgram) jani() string {
 				} else if p.indexed {
 					assign = fmt.Sprintf(`{"ref":"x%d","value":%s,"index":1},{"ref":"x%[1]d","value":%[3]s,"index":-1}`, i,
 						v.assigned(v.within(v.term, v.values-1)), v.assigned(v.within(value, 1)))
+				}
+				if !ok {
+					assign = ""
 				}
 				to = append(to, fmt.Sprintf(`{"location":"l","probability":{"exp":{"op":"/","left":%s,"right":4}},`+
 					`"assignments":[%s%s]}`, u.quarters.jani, assign, also))
@@ -551,6 +593,11 @@ func (p *plainProgram) moves(x []int) (actions []string, next []map[string]float
 			p.wrong[fmt.Sprintf("%s: command [%s] of module m%d in the state %s: ", place, chosen[i].action, i,
 				p.stateName(x))+fmt.Sprintf(format, args...)] = true
 		}
+		who := action
+		for i := range chosen {
+			who = cmp.Or(action, fmt.Sprint("m", i))
+		}
+		p.movers[fmt.Sprint(x)] = append(p.movers[fmt.Sprint(x)], who)
 		var play func(i int, to []int, written bool, probability float64)
 		play = func(i int, to []int, written bool, probability float64) {
 			if i == len(p.modules) {
@@ -678,7 +725,7 @@ func (p *plainProgram) starts() (all [][]int) {
 // follows from a state where something goes wrong is left out.
 func (p *plainProgram) rows() map[string][]string {
 	queue, out := p.starts(), make(map[string][]string)
-	p.wrong = make(map[string]bool)
+	p.wrong, p.movers = make(map[string]bool), make(map[string][]string)
 	for len(queue) > 0 {
 		x := queue[0]
 		queue = queue[1:]
@@ -686,6 +733,13 @@ func (p *plainProgram) rows() map[string][]string {
 			continue
 		}
 		before := len(p.wrong)
+		for what, fails := range p.fails {
+			if fails(x) {
+				at, message, _ := strings.Cut(what, ": ")
+				of, why, _ := strings.Cut(message, ": ")
+				p.wrong[at+" 0: "+of+" in the state "+p.stateName(x)+": "+why] = true
+			}
+		}
 		actions, next := p.moves(x)
 		if len(p.wrong) > before {
 			next = nil
@@ -926,7 +980,7 @@ func checkWrong(t *testing.T, p *language.Program, plain *plainProgram, text str
 	_, err := language.Explore(context.Background(), p, nothing{}, language.ExploreOptions{Threads: 1})
 	if p.File == "m.jani" {
 		if err == nil || !strings.Contains(err.Error(), "would become") && !strings.Contains(err.Error(), "probabilit") &&
-			!strings.Contains(err.Error(), "written by another") {
+			!strings.Contains(err.Error(), "written by another") && !strings.Contains(err.Error(), "positive divisor") {
 			t.Fatalf("%v\n%v\n%s", err, plain.wrong, text)
 		}
 		return
@@ -937,6 +991,8 @@ func checkWrong(t *testing.T, p *language.Program, plain *plainProgram, text str
 	begins := map[string][][]int{
 		"command":    regexp.MustCompile(`\[[ab]?\]`).FindAllStringIndex(body, -1),
 		"assignment": regexp.MustCompile(`x\d+'`).FindAllStringIndex(body, -1),
+		"mod(5,":     regexp.MustCompile(`mod\(5,`).FindAllStringIndex(body, -1),
+		"(true&":     regexp.MustCompile(`\(true&`).FindAllStringIndex(body, -1),
 	}
 	var all []string
 	for wrong := range plain.wrong {
@@ -1304,27 +1360,34 @@ func TestDefinitions(t *testing.T) {
 // state belongs to the player who has its choices; it is an error if that is nobody, or both.
 func TestRandomGames(t *testing.T) {
 	games := make(map[bool]int)
-	for seed := range uint64(150) {
+	for seed := range uint64(250) {
 		rng := rand.New(rand.NewPCG(28, seed))
 		plain, text := drawProgram(rng)
 		if plain.chain || len(plain.starts()) == 0 {
 			continue
 		}
-		has, lists := make(map[string]int), [3][]string{}
+		has, lists, most := make(map[string]int), [3][]string{}, rng.IntN(2)
+		gives := func(who, listed string) {
+			if _, ok := has[who]; !ok {
+				if has[who] = most; rng.IntN(3) == 0 {
+					has[who] = rng.IntN(3)
+				}
+				lists[has[who]] = append(lists[has[who]], listed)
+			}
+		}
 		for i, m := range plain.modules {
+			gives(fmt.Sprint("m", i), fmt.Sprint("m", i))
 			for _, c := range m {
-				if _, ok := has[c.action]; !ok {
-					has[c.action] = rng.IntN(14) / 5
-					if c.action != "" {
-						lists[has[c.action]] = append(lists[has[c.action]], "["+c.action+"]")
-					}
+				if c.action != "" {
+					gives(c.action, "["+c.action+"]")
 				}
 			}
-			if player, ok := has[""]; ok && i == len(plain.modules)-1 {
-				for k := range plain.modules {
-					lists[player] = append(lists[player], fmt.Sprint("m", k))
-				}
-			}
+		}
+		twins := drawCondition(rng, plain.variables, 1) // two modules that do nothing, in the same states
+		hasTwins := plain.over == nil && rng.IntN(2) == 0
+		for i := 0; i < 2 && hasTwins; i++ {
+			gives(fmt.Sprint("twin", i), fmt.Sprint("twin", i))
+			text += fmt.Sprintf("module twin%d [] %s -> true; endmodule\n", i, twins.text)
 		}
 		text = fmt.Sprintf("smg player one %s endplayer player two %s endplayer\n", strings.Join(lists[0], ","),
 			strings.Join(lists[1], ",")) + strings.TrimPrefix(text, "mdp")
@@ -1334,11 +1397,14 @@ func TestRandomGames(t *testing.T) {
 		if len(plain.wrong) > 0 {
 			continue
 		}
-		for state, lines := range rows {
-			for i, line := range lines[1:] {
-				action, _, _ := strings.Cut(line, ": ")
-				wrong = wrong || has[action] == 2 || i > 0 && has[action] != owners[state]
-				owners[state] = has[action]
+		for state := range rows {
+			movers := plain.movers[state]
+			if hasTwins && twins.of(vector(state)) > 0 {
+				movers = append(movers, "twin0", "twin1")
+			}
+			for i, who := range movers {
+				wrong = wrong || has[who] == 2 || i > 0 && has[who] != owners[state]
+				owners[state] = has[who]
 			}
 		}
 		r, err := explore(text, nil, 1)
@@ -1352,7 +1418,7 @@ func TestRandomGames(t *testing.T) {
 			}
 		}
 	}
-	if games[true] < 20 || games[false] < 20 {
+	if games[true] < 30 || games[false] < 30 {
 		t.Errorf("%d games are right and %d wrong", games[false], games[true])
 	}
 }
