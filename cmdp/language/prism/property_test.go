@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func drawAsked(rng *rand.Rand, isJANI bool) (a asked) {
 
 // prism writes the formula in one of the ways in which it can be written. The label up is that condition.
 func (a asked) prism(rng *rand.Rand) string {
-	one := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
+	one := func(texts ...string) string { return one(rng, texts...) }
 	text, fuel := "", `{"fuel"}`
 	if a.Coalition != nil {
 		text = "<<" + strings.Join(a.Coalition, ",") + ">> "
@@ -73,7 +74,7 @@ func (a asked) prism(rng *rand.Rand) string {
 	if strings.HasPrefix(a.Bound, "m") {
 		text += a.Bound + one("=?", " = ?")
 	} else {
-		text += a.Bound + fmt.Sprintf(one("%g", "2*%g/2", "k*(%g)", "1-(1-%g)"), a.Value)
+		text += a.Bound + fmt.Sprintf(one("%g", "2*%g/2", "k*(%g)", "1-(1-%g)", "far*4*%g"), a.Value)
 	}
 	var bounds []string
 	for _, c := range a.Costs {
@@ -184,49 +185,83 @@ func TestRandomProperties(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(28, 2))
 	for i := range 600 {
-		var all []asked
-		var texts []string
-		for range 1 + i%2*rng.IntN(3) {
-			all = append(all, drawAsked(rng, i%2 == 0))
-		}
-		text, name := "", "p"
-		var list []property.Property
 		if i%2 == 0 {
-			text = strings.Replace(inJANI, "%s", all[0].jani(rng), 1)
-			list, err = jani.Properties("m.jani", []byte(text), nil)
-		} else {
-			up := drawCondition(rng, plainVariables(2), 1)
-			all[0].goal = term{`(!"up"&` + all[0].goal.text + ")", "", func(goal term) func(x []int) int {
-				return func(x []int) int { return (1 - up.of(x)) * goal.of(x) }
-			}(all[0].goal)}
-			for _, a := range all {
-				texts = append(texts, a.prism(rng))
+			a := drawAsked(rng, true)
+			named := one(rng, "x0", "F", "label", "max", "a-b", "ξ", "a b", "Pmax", "U")
+			text := strings.Replace(inJANI, "%s", a.jani(rng), 1)
+			text = strings.Replace(text, `"fun":"max"`, `"fun":"`+one(rng, "min", "max", "sum", "avg", "∀", "∃", "values")+`"`, 1)
+			text = strings.Replace(text, `{"op":"initial"}`, one(rng, `{"op":"initial"}`, `"initial"`), 1)
+			text = shuffled(rng, strings.ReplaceAll(text, `"x0"`, strconv.Quote(named)))
+			model, err := jani.Read("m.jani", []byte(text), nil)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
 			}
-			text = "const int k = 1; // one\nconst int h0 = 0;"
-			for h := range 5 {
-				text += fmt.Sprintf("const int h%d = h%d+k;\n", h+1, h)
-			}
-			text += `label "up" = false|` + up.text + ";\n"
-			if name = []string{"", "p"}[rng.IntN(2)]; name != "" {
-				text += `"p": `
-			}
-			if len(all) > 1 {
-				text += "multi(" + strings.Join(texts, ", ") + ")"
-			} else {
-				text += texts[0]
-			}
-			list, _, err = prism.ReadProperties("m.props", text, nil)
+			list, err := jani.Properties("m.jani", []byte(text), nil)
+			checkAsked(t, model, list, err, []string{"p"}, [][]asked{{a}}, text)
+			continue
 		}
-		if err != nil || len(list) != 1 || list[0].Err != nil || list[0].Name != name ||
-			len(list[0].Formulas) != len(all) {
-			t.Fatalf("%v: %+v\n%s", err, list, text)
+		given := map[string]string{"far": "1-0.75", "kept": "x"}
+		text := one(rng, "const int k = 1;\n", "const k=1;", "const int k;")
+		if strings.HasSuffix(text, "k;") {
+			given["k"] = one(rng, "1", "3-2")
 		}
-		for k, got := range list[0].Formulas {
-			checkWhere(t, p, got.Goal, all[k].goal, all[k].Kind == 'R' && all[k].Path != 'F', text)
-			checkWhere(t, p, got.While, all[k].while, all[k].Path != 'U', text)
+		own := []string{"h0", "h1", "h2", "h3", "h4", "h5", "k"}
+		text += "const int h0 = 0;"
+		for h := range 5 {
+			text += fmt.Sprintf("const int h%d = h%d+k;\n", h+1, h)
+		}
+		up := drawCondition(rng, plainVariables(2), 1)
+		text += `label "up" = false|` + up.text + ";\n"
+		var all [][]asked
+		var called []string
+		for p := range 1 + rng.IntN(3) {
+			var formulas []asked
+			var texts []string
+			for range 1 + rng.IntN(3)/2 {
+				a := drawAsked(rng, false)
+				a.goal = term{`(!"up"&` + a.goal.text + ")", "", func(goal term) func(x []int) int {
+					return func(x []int) int { return (1 - up.of(x)) * goal.of(x) }
+				}(a.goal)}
+				formulas, texts = append(formulas, a), append(texts, a.prism(rng))
+			}
+			all, called = append(all, formulas), append(called, one(rng, "", fmt.Sprint("p", p)))
+			if called[p] != "" {
+				text += strconv.Quote(called[p]) + ": "
+			}
+			if len(formulas) > 1 || rng.IntN(3) == 0 {
+				texts = []string{"multi(" + strings.Join(texts, ", ") + ")"}
+			}
+			text += texts[0] + one(rng, ";", " ; ", ";;\n")
+		}
+		text = spaced(rng, strings.TrimRight(text, "; \n")+one(rng, "", ";"))
+		list, constants, err := prism.ReadProperties("m.props", text, given)
+		if !slices.Equal(constants, own) {
+			t.Fatalf("constants %q: want %q\n%s", constants, own, text)
+		}
+		checkAsked(t, p, list, err, called, all, text)
+	}
+}
+
+func one(rng *rand.Rand, texts ...string) string { return texts[rng.IntN(len(texts))] }
+
+// checkAsked: the properties that were read from a text are those that were drawn, in their order.
+func checkAsked(t *testing.T, p *language.Program, list []property.Property, err error, names []string, all [][]asked,
+	text string) {
+	t.Helper()
+	if err != nil || len(list) != len(all) {
+		t.Fatalf("%d properties, %v: want %d\n%s", len(list), err, len(all), text)
+	}
+	for i, got := range list {
+		if got.Err != nil || got.Name != names[i] || len(got.Formulas) != len(all[i]) {
+			t.Fatalf("property %d is %+v: want the name %q and %d formulas\n%s", i, got, names[i], len(all[i]), text)
+		}
+		for k, got := range got.Formulas {
+			a := all[i][k]
+			checkWhere(t, p, got.Goal, a.goal, a.Kind == 'R' && a.Path != 'F', text)
+			checkWhere(t, p, got.While, a.while, a.Path != 'U', text)
 			got.At, got.Goal, got.While = language.Pos{}, "", ""
-			if !reflect.DeepEqual(got, all[k].Formula) {
-				t.Fatalf("got %+v\nwant %+v\n%s", got, all[k].Formula, text)
+			if !reflect.DeepEqual(got, a.Formula) {
+				t.Fatalf("got %+v\nwant %+v\n%s", got, a.Formula, text)
 			}
 		}
 	}

@@ -44,18 +44,19 @@ func joined(text, jani string, a, b term, of func(a, b int) int) term {
 		func(x []int) int { return of(a.of(x), b.of(x)) }}
 }
 
-// A variable has some numbers from low on, or is true or false, as 1 and 0, which its term makes numbers.
+// A variable has some numbers from low on, and may have more up to high, or is true or false, as 1 and 0, which its
+// term makes numbers.
 type variable struct {
 	term
-	low, values, begin int
-	isBool             bool
+	low, values, high, begin int
+	isBool                   bool
 }
 
 // plainVariables returns variables that go from 0 to 2.
 func plainVariables(n int) (all []variable) {
 	for i := range n {
 		all = append(all, variable{term{fmt.Sprintf("x%d", i), fmt.Sprintf(`"x%d"`, i),
-			func(x []int) int { return x[i] }}, 0, 3, i % 3, false})
+			func(x []int) int { return x[i] }}, 0, 3, 2, i % 3, false})
 	}
 	return all
 }
@@ -69,10 +70,11 @@ func drawVariables(rng *rand.Rand, n int) []variable {
 		case arePlain:
 			v.begin = rng.IntN(3)
 		case rng.IntN(3) == 0:
-			v.isBool, v.values, v.begin = true, 2, rng.IntN(2)
+			v.isBool, v.values, v.high, v.begin = true, 2, 1, rng.IntN(2)
 			v.text, v.jani = "("+v.text+"?1:0)", `{"op":"ite","if":`+v.jani+`,"then":1,"else":0}`
 		default:
 			v.low, v.values = rng.IntN(5)-3, 1+rng.IntN(4)
+			v.high = v.low + v.values - 1
 			v.begin = v.low + rng.IntN(v.values)
 		}
 	}
@@ -295,7 +297,7 @@ func (v variable) assigned(value term) string {
 
 // declaration writes the range of a variable, and its initial value if it has one.
 func (v variable) declaration(rng *rand.Rand, begins bool) string {
-	text := fmt.Sprintf("[%d..%d]", v.low, v.low+v.values-1)
+	text := fmt.Sprintf("[%d..%d]", v.low, v.high)
 	if v.isBool {
 		text = "bool"
 	}
@@ -311,7 +313,7 @@ func (v variable) declaration(rng *rand.Rand, begins bool) string {
 
 // valueless draws a guard or a reward that has no value where a variable has its least one, at most once in a program.
 func (p *plainProgram) valueless(rng *rand.Rand, guard, value *term, i int) {
-	if rng.IntN(40) > 0 || len(p.fails) > 0 {
+	if rng.IntN(60) > 0 || len(p.fails) > 0 {
 		return
 	}
 	v := p.variables[i]
@@ -344,6 +346,11 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 		p.initial = &initial
 		fmt.Fprintf(&b, "init %s endinit\n", initial.text)
 	}
+	for i := range of { // some take two words of a packed state, or more
+		if p.initial == nil && !of[i].isBool && of[i].low < 0 && rng.IntN(3) == 0 {
+			of[i].high += 1 << (8 + rng.IntN(55))
+		}
+	}
 	goal := drawCondition(rng, of, 1)
 	p.goal = &goal
 	fmt.Fprintf(&b, "label \"goal\" = %s;\n", goal.text)
@@ -354,7 +361,11 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 	for i := range n {
 		fmt.Fprintf(&b, "module m%d\n x%d : %s", i, i, of[i].declaration(rng, p.initial == nil))
 		var commands []plainCommand
-		for range rng.IntN(5) {
+		commandsOf := rng.IntN(5)
+		if n == 1 && rng.IntN(8) == 0 {
+			commandsOf = rng.IntN(150)
+		}
+		for range commandsOf {
 			c := plainCommand{action: []string{"", "a", "b"}[rng.IntN(3)], guard: drawCondition(rng, of, rng.IntN(3)),
 				number: len(used)}
 			p.valueless(rng, &c.guard, nil, rng.IntN(len(of)))
@@ -366,7 +377,7 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 				{quarters(0, 1, v), quarters(4, -1, v)},
 				{quarters(1, 0, v), quarters(1, 0, v), quarters(2, 0, v)},
 			}[rng.IntN(4)]
-			if rng.IntN(40) == 0 {
+			if rng.IntN(max(40, 4*commandsOf)) == 0 {
 				shares = [][]term{{quarters(3, 1, v)}, {quarters(-1, 1, v), quarters(5, -1, v)}}[rng.IntN(2)]
 			}
 			fmt.Fprintf(&b, " [%s] %s -> ", c.action, c.guard.text)
@@ -380,7 +391,7 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 				}
 				for _, w := range writes {
 					value := drawNumber(rng, of, rng.IntN(3))
-					if rng.IntN(20) > 0 || of[w].isBool {
+					if rng.IntN(max(20, 4*commandsOf)) > 0 || of[w].isBool || of[w].high >= of[w].low+of[w].values {
 						value = of[w].within(value, 0)
 					}
 					u.values[w] = value
@@ -522,7 +533,7 @@ func (p *plainProgram) jani() string {
 	for _, i := range p.order() {
 		v := p.variables[i]
 		kind, begin := fmt.Sprintf(`{"kind":"bounded","base":"int","lower-bound":%d,"upper-bound":%d}`, v.low,
-			v.low+v.values-1), fmt.Sprintf(`,"initial-value":%d`, v.begin)
+			v.high), fmt.Sprintf(`,"initial-value":%d`, v.begin)
 		if v.isBool {
 			kind, begin = `"bool"`, fmt.Sprintf(`,"initial-value":%t`, v.begin > 0)
 		}
@@ -632,9 +643,9 @@ func (p *plainProgram) moves(x []int) (actions []string, next []map[string]float
 					if v.isBool {
 						then[k] = holds(then[k] == 1)
 					}
-					if then[k] < v.low || then[k] >= v.low+v.values {
+					if then[k] < v.low || then[k] > v.high {
 						fails(i, fmt.Sprint("assignment ", at), "x%d, which is from %d to %d, would become %d", k, v.low,
-							v.low+v.values-1, then[k])
+							v.high, then[k])
 					}
 					if writes = writes || k == len(p.modules); written && k == len(p.modules) {
 						fails(i, fmt.Sprint("assignment ", at), "x%d is written by another command of the same step too", k)
@@ -776,7 +787,10 @@ func (p *plainProgram) rows() map[string][]string {
 // vector returns the numbers of a name, such as x0=1,x1=2 or [1 2]. Those of variables called x stand in the order of
 // their digits.
 func vector(name string) []int {
-	fields := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("[], ", r) })
+	fields := strings.Split(name, ",")
+	if name[0] == '[' {
+		fields = strings.Fields(strings.Trim(name, "[]"))
+	}
 	x := make([]int, len(fields))
 	for i, text := range fields {
 		v, value, isNamed := strings.Cut(text, "=")
