@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -89,25 +90,40 @@ func (a *ActiveSet) borrow() *leastDistance {
 // Dim returns the dimension of the space.
 func (a *ActiveSet) Dim() int { return a.dim }
 
-// Project sets dst to the point of the polyhedron nearest to x. dst may be x.
+// Project sets dst to the point of the polyhedron nearest to x. dst may be x. It panics if a number of x is not finite.
 func (a *ActiveSet) Project(dst, x []float64) {
 	if len(dst) != a.dim || len(x) != a.dim {
 		panic(badLength)
 	}
+	mustBeFinite("point", x)
 	w := a.borrow()
 	w.project(x)
 	copy(dst, w.x)
 	a.pool.Put(w)
 }
 
+// mustBeFinite panics where a number of x is not finite: the steps of a projection on rows would not end at a point.
+func mustBeFinite(what string, x []float64) {
+	for i, v := range x {
+		if math.IsNaN(v - v) {
+			panic(fmt.Sprintf("oracle: projection with the %s %v: number %d is %g: want finite numbers", what,
+				slices.Clone(x), i, v))
+		}
+	}
+}
+
 // ProjectLevel sets dst to the point nearest to x among those of the polyhedron with
 // ⟨dir, ·⟩ ≥ level, where dir is not zero. If level is the largest value of
 // ⟨dir, ·⟩, up to rounding, that is the projection on a face. If there are no such points
-// it returns false, and dst is the projection on the polyhedron. dst may be x.
+// it returns false, and dst is the projection on the polyhedron. dst may be x. It panics if a number that it is given
+// is not finite.
 func (a *ActiveSet) ProjectLevel(dst, dir []float64, level float64, x []float64) bool {
 	if len(dst) != a.dim || len(dir) != a.dim || len(x) != a.dim {
 		panic(badLength)
 	}
+	mustBeFinite("point", x)
+	mustBeFinite("direction", dir)
+	mustBeFinite("level", []float64{level})
 	w := a.borrow()
 	length := floats.Norm(dir, 2)
 	for _, v := range dir {

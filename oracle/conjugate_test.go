@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -364,7 +365,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNotFinite: no number that a constructor is given may be infinite or NaN.
+// TestNotFinite: no number that a constructor is given may be infinite or NaN, nor one of a projection on rows.
 func TestNotFinite(t *testing.T) {
 	rows, sides := [][]float64{{1, 2}, {0, -1}}, []float64{1, 3}
 	lower, upper, center := []float64{-1, 0}, []float64{1, 0}, []float64{0.5, 2}
@@ -396,6 +397,30 @@ func TestNotFinite(t *testing.T) {
 					err := of.make()
 					if err == nil || !strings.Contains(err.Error(), of.place) || errors.Is(err, oracle.ErrEmpty) {
 						t.Errorf("%s with %v: error %v", name, x, err)
+					}
+				}
+				x[i] = v
+			}
+		}
+	}
+	active, err := oracle.NewActiveSet(rows, sides, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, dir, level := []float64{2, 7}, []float64{1, -3}, []float64{0.5}
+	asked := map[string]func(){
+		"project": func() { active.Project(make([]float64, 2), point) },
+		"level":   func() { active.ProjectLevel(make([]float64, 2), dir, level[0], point) },
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for what, x := range map[string][]float64{"point": point, "direction": dir, "level": level} {
+			for i, v := range x {
+				x[i] = bad
+				want := fmt.Sprintf("panic: oracle: projection with the %s %v: number %d is %g", what, x, i, bad)
+				for name, ask := range asked {
+					err := oracletest.Guard(func() error { ask(); return nil })
+					if (what == "point" || name == "level") && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+						t.Errorf("%s: %v, want %q", name, err, want)
 					}
 				}
 				x[i] = v

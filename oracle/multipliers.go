@@ -44,8 +44,8 @@ func newMultipliers(s *IntersectionProjector) *multipliers {
 // normals.
 func (w *multipliers) nearest(x []float64) (outside, slack float64) {
 	outside, slack = w.project(x)
-	size := 1e-3 + floats.Norm(w.best, 2)
 	far := floats.Distance(x, w.best, 2)
+	size := math.Max(floats.Norm(w.best, 2), 1e-9*far)
 	for near := math.Min(far/1e3, 1e9*size); near > 10*size; near /= 1e3 {
 		for range 20 {
 			copy(w.before, w.best)
@@ -74,7 +74,10 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 	w.minimize()
 	// Where sets curve, the penalty has to outweigh the normals, which are as long as
 	// the target is far.
-	boost := math.Min(math.Max(floats.Distance(w.target, w.x, 2)/(1e-3+floats.Norm(w.x, 2)), 1), 1e9)
+	boost := 1.0
+	if far := floats.Distance(w.target, w.x, 2); far > 0 {
+		boost = math.Max(far/math.Max(floats.Norm(w.x, 2), 1e-9*far), 1)
+	}
 	w.penalty *= boost
 	w.fresh = true
 	quiet, least, best := 0, math.Inf(1), math.Inf(1)

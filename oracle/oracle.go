@@ -15,9 +15,9 @@
 // All methods of all interfaces follow the same rules. A destination comes
 // first and has length Dim; it is overwritten whatever it held before, NaN
 // included. Inputs are not changed. Slices of another length are a programmer's
-// mistake and panic. Methods never fail: what can be wrong with a set or a cost
-// is found by its constructor. Implementations are safe for concurrent use. Package
-// oracletest tries these rules.
+// mistake and panic; so do numbers that are not finite in a projection of an [ActiveSet].
+// Methods never fail: what can be wrong with a set or a cost is found by its constructor.
+// Implementations are safe for concurrent use. Package oracletest tries these rules.
 package oracle
 
 // A LinearMaximizer is a non-empty compact convex set that can be asked for its

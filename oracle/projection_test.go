@@ -397,6 +397,110 @@ func TestMembersApart(t *testing.T) {
 	}
 }
 
+// seen returns the image of x under the map of a member, and r as a row before that map.
+func seen(m oracle.Member, x, r []float64) (image, back []float64) {
+	image, back = slices.Clone(x), slices.Clone(r)
+	if m.Matrix != nil {
+		image, back = nil, make([]float64, len(x))
+		for i, row := range m.Matrix {
+			image = append(image, dot(row, x))
+			for j, v := range row {
+				back[j] += r[i] * v
+			}
+		}
+	}
+	for i, v := range m.Shift {
+		image[i] += v
+	}
+	return image, back
+}
+
+// drawSeen draws a polyhedron around the image of a point under a map, and its rows, the first with equality or none,
+// as they are before the map.
+func drawSeen(t *testing.T, rng *rand.Rand, at []float64, unit float64) (m oracle.Member, rows [][]float64,
+	sides []float64, equalities int) {
+	t.Helper()
+	n := len(at)
+	if rng.IntN(3) > 0 {
+		n = 1 + rng.IntN(4)
+		for range n {
+			m.Matrix = append(m.Matrix, gaussian(rng, len(at), 1))
+		}
+	}
+	if rng.IntN(2) == 0 {
+		m.Shift = gaussian(rng, n, unit)
+	}
+	var part [][]float64
+	var partSides []float64
+	equalities = rng.IntN(2)
+	for k := range equalities + 1 + rng.IntN(2) {
+		r := gaussian(rng, n, 1)
+		image, back := seen(m, at, r)
+		room := unit * float64(rng.IntN(2))
+		if k < equalities {
+			room = 0
+		}
+		part, partSides = append(part, r), append(partSides, dot(r, image)+room)
+		rows, sides = append(rows, back), append(sides, dot(back, at)+room)
+	}
+	set, err := oracle.NewActiveSet(part, partSides, equalities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Set = set
+	return m, rows, sides, equalities
+}
+
+// TestMembersOfRows: polyhedra that are seen through maps have the common points that all their rows have, mapped back,
+// from near and far. In the tiniest unit, where squares are 0, there are answers, but they need not be good.
+func TestMembersOfRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 13))
+	for trial := range 420 {
+		d, unit := 1+rng.IntN(4), 1.0
+		if units := []float64{1e3, 1e-3, 1e-7, 1e-12, 1e-20, 1e-158}; trial%20 < len(units) {
+			unit = units[trial%20]
+		}
+		at := gaussian(rng, d, unit)
+		var members []oracle.Member
+		var equal, rows [][]float64
+		var equalSides, sides []float64
+		for range 2 + rng.IntN(2) {
+			m, r, s, equalities := drawSeen(t, rng, at, unit)
+			members = append(members, m)
+			equal, equalSides = append(equal, r[:equalities]...), append(equalSides, s[:equalities]...)
+			rows, sides = append(rows, r[equalities:]...), append(sides, s[equalities:]...)
+		}
+		whole, err := oracle.NewActiveSet(append(equal, rows...), append(equalSides, sides...), len(equal))
+		if errors.Is(err, oracle.ErrEmpty) { // by rounding: more equalities than dimensions
+			continue
+		}
+		s, err := oracle.NewIntersectionProjector(d, members...)
+		if err != nil {
+			t.Errorf("trial %d, unit %g: %v", trial, unit, err)
+			continue
+		}
+		x, y, z := gaussian(rng, d, 3*unit*math.Pow(1e3, float64(rng.IntN(3)))), make([]float64, d), make([]float64, d)
+		outside, slack := s.Nearest(y, x)
+		if unit < 1e-100 {
+			continue
+		}
+		whole.Project(z, x)
+		missed := 0.0
+		for _, m := range members {
+			image, _ := seen(m, y, make([]float64, m.Set.Dim()))
+			missed = max(missed, oracle.Distance(m.Set, image))
+		}
+		size, far := unit+norm(y), norm(minus(x, y))
+		if off := norm(minus(y, z)); off > 1e-9*size || math.Abs(outside-missed) > 1e-12*size {
+			t.Errorf("trial %d, unit %g: %v goes to %v, want %v; outside by %g, certified %g", trial, unit, x, y, z, missed,
+				outside)
+		}
+		if more := dot(minus(x, y), minus(z, y)); more > slack*(1+norm(minus(z, y)))+1e-12*far*size {
+			t.Errorf("trial %d, unit %g: %v goes to %v, %v gains %g, certified %g", trial, unit, x, y, z, more, slack)
+		}
+	}
+}
+
 func scale(x []float64, by float64) {
 	for i := range x {
 		x[i] *= by
