@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/oracle/lp"
@@ -86,6 +87,16 @@ func extremeFamilies() []family {
 		{"nearly constant", func(rng *rand.Rand) (int, int, []float64) {
 			m, n := size(rng)
 			return fill(m, n, func(int, int) float64 { return 1 + 1e-9*rng.Float64() })
+		}},
+		{"far apart", func(rng *rand.Rand) (int, int, []float64) { // which rounding spoils at first
+			m, n := 2+rng.IntN(7), 2+rng.IntN(7)
+			near := math.Pow(10, -12*rng.Float64())
+			return fill(m, n, func(int, int) float64 {
+				if rng.IntN(3) == 0 {
+					return rng.NormFloat64() * math.Pow(10, -9*rng.Float64())
+				}
+				return 1 + near*rng.NormFloat64()
+			})
 		}},
 		{"cyclic", func(rng *rand.Rand) (int, int, []float64) { // rock, paper, scissors of odd size
 			m := 1 + 2*rng.IntN(4)
@@ -192,9 +203,57 @@ func TestCertificatesOfAHundredThousandGames(t *testing.T) {
 		if size > 0 {
 			worst[f] = max(worst[f], (up-low)/size)
 		}
+		checkSaddle(t, row, col, q, low, up)
+		if i%10 == 0 {
+			checkNash(t, len(row), q)
+		}
 	}
 	for f, w := range worst {
 		t.Logf("%-16s worst relative exploitability %.2g", fam[f].name, w)
+	}
+}
+
+// checkSaddle wants the first of the rows with the least maximum, and a column with the greatest minimum, where these
+// are equal.
+func checkSaddle(t *testing.T, row, col, q []float64, low, up float64) {
+	t.Helper()
+	n := len(col)
+	best, first, other := math.Inf(1), 0, math.Inf(-1)
+	for a := range row {
+		if most := slices.Max(q[a*n : (a+1)*n]); most < best {
+			best, first = most, a
+		}
+	}
+	least := slices.Repeat([]float64{math.Inf(1)}, n)
+	for i, v := range q {
+		least[i%n] = min(least[i%n], v)
+	}
+	other = slices.Max(least)
+	if best != other {
+		return
+	}
+	if low != best || up != best || row[first] != 1 || least[slices.Index(col, 1)] != best {
+		t.Fatalf("saddle point %g at row %d: rows %v, columns %v, value in [%g, %g] of %v", best, first, row, col, low, up, q)
+	}
+}
+
+// checkNash wants the answer of a Solver, whatever the unit: the value lies between its bounds.
+func checkNash(t *testing.T, m int, q []float64) {
+	t.Helper()
+	_, e := math.Frexp(largest(q))
+	for _, unit := range []int{0, 1024 - e, -e - 1000} {
+		n, scaled, table := len(q)/m, make([]float64, len(q)), make([][]float64, m)
+		for i, v := range q {
+			scaled[i] = math.Ldexp(v, unit)
+			table[i/n] = append(table[i/n], scaled[i])
+		}
+		row, col := make([]float64, m), make([]float64, n)
+		low, up := new(Solver).Solve(row, col, scaled)
+		sol, err := Nash(table)
+		if err != nil || sol.Low != low || sol.Up != up || !(sol.Value >= low && sol.Value <= up) ||
+			!slices.Equal(sol.Row, row) || !slices.Equal(sol.Col, col) {
+			t.Fatalf("%v: %+v, %v; a Solver says %v, %v in [%g, %g]", table, sol, err, row, col, low, up)
+		}
 	}
 }
 

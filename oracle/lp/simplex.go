@@ -19,9 +19,14 @@ const (
 )
 
 // mostLeeway is the most by which noise and doubt are multiplied where rounding leads from phase two back to phase
-// one. Each time doubles them: among vertices that lie about as far apart as bounds may be overstepped, the two phases
-// would take turns for ever.
-const mostLeeway = 1 << 10
+// one. Each time doubles them: among vertices that lie about as far apart as bounds may be overstepped, or as entries
+// move that are too small for a pivot, the two phases would take turns for ever. From cautious on every step is made
+// from refined numbers. What the check of an answer lets pass grows up to provenLeeway only.
+const (
+	mostLeeway   = 1 << 24
+	cautious     = 1 << 3
+	provenLeeway = 1 << 10
+)
 
 // Solve implements Solver. If that fails from the last basis it tries once more from
 // the first one.
@@ -64,13 +69,14 @@ func (s *simplex) attempt(dst *Solution) error {
 func (s *simplex) check(dst *Solution) error {
 	extra := s.alpha
 	clear(extra)
+	leeway := math.Min(s.leeway, provenLeeway)
 	for k, v := range s.head {
 		if v < 0 {
-			extra[^v] += s.leeway * s.doubt[k]
+			extra[^v] += leeway * s.doubt[k]
 			continue
 		}
 		for t, i := range s.index[v] {
-			extra[i] += math.Abs(s.value[v][t]) * s.leeway * s.doubt[k]
+			extra[i] += math.Abs(s.value[v][t]) * leeway * s.doubt[k]
 		}
 	}
 	return s.certify(dst, s.rhs, s.rhsLow, extra, embeddedTolerance)
@@ -81,6 +87,9 @@ func (s *simplex) check(dst *Solution) error {
 func (s *simplex) iterate(dst *Solution) (done bool, err error) {
 	if s.sincePivot >= refactorEvery {
 		return false, s.restore()
+	}
+	if s.leeway >= cautious && !s.exact {
+		return false, s.refinePrimal()
 	}
 	phaseOne := s.setCosts()
 	if phaseOne && s.phaseTwo {
