@@ -268,20 +268,24 @@ func TestConjugateErrors(t *testing.T) {
 func TestManners(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	const d = 3
-	active, err := oracle.NewActiveSet([][]float64{{1, 1, 0}, {0, 1, 1}, {-1, 0, 2}}, []float64{1, 0, 1}, 1)
+	rows, sides := [][]float64{{1, 1, 0}, {0, 1, 1}, {-1, 0, 2}}, []float64{1, 0, 1}
+	active, err := oracle.NewActiveSet(rows, sides, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	round := ball{gaussian(rng, d, 1), 1}
-	common, err := oracle.NewIntersectionProjector(d, oracle.Member{Set: round}, oracle.Member{Set: box(d)})
+	members := []oracle.Member{{Set: round}, {Set: box(d)}}
+	common, err := oracle.NewIntersectionProjector(d, members...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proximal, err := oracle.NewProximalMaximizer(common, make([]float64, d), 2)
+	center := make([]float64, d)
+	proximal, err := oracle.NewProximalMaximizer(common, center, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inBox, err := oracle.NewBoxConjugate(square{gaussian(rng, d, 1)}, []float64{-1, -1, -1}, []float64{1, 2, 0})
+	lower, upper := []float64{-1, -1, -1}, []float64{1, 2, 0}
+	inBox, err := oracle.NewBoxConjugate(square{gaussian(rng, d, 1)}, lower, upper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,6 +322,27 @@ func TestManners(t *testing.T) {
 	} {
 		if err := law(calls); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	answers := func() (all [][]float64) {
+		for _, c := range calls {
+			dst := make([]float64, d)
+			c.Do(dst, [][]float64{slices.Clone(c.Inputs[0]), slices.Clone(c.Inputs[len(c.Inputs)-1])})
+			all = append(all, dst)
+		}
+		return all
+	}
+	before := answers()
+	for _, x := range append(rows, sides, lower, upper, center) { // are the caller's again
+		for i := range x {
+			x[i] = 7 - x[i]
+		}
+	}
+	clear(members)
+	clear(rows)
+	for i, dst := range answers() {
+		if !slices.Equal(dst, before[i]) {
+			t.Errorf("%s of %v: %v, then %v", calls[i].Name, calls[i].Inputs, before[i], dst)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 func TestMixture(t *testing.T) {
 	const tol = 1e-9
 	infeasible, touched := 0, 0
+	var m Mixture // for all programs, one after the other
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		rows := int(seed % 4)
@@ -27,7 +28,6 @@ func TestMixture(t *testing.T) {
 		for i := range limit {
 			limit[i] = 0.3 + draw()/2
 		}
-		var m Mixture
 		m.Reset(limit)
 		p := Problem{Rows: []Constraint{{Lower: 1, Upper: 1}}}
 		for _, b := range limit {
@@ -56,6 +56,7 @@ func TestMixture(t *testing.T) {
 			}
 			if excess > tol {
 				infeasible++
+				m.checkExcess(t, excess)
 				touched += m.checkTouching(t, excess)
 				continue
 			}
@@ -64,6 +65,20 @@ func TestMixture(t *testing.T) {
 	}
 	if infeasible < 50 || touched < 50 {
 		t.Errorf("%d infeasible programs, %d that touch: the test says little", infeasible, touched)
+	}
+}
+
+// checkExcess wants the prices of the first phase to prove that no mixture has a smaller excess.
+func (m *Mixture) checkExcess(t *testing.T, excess float64) {
+	t.Helper()
+	y := m.Prices()
+	least := 0.0
+	for j := range m.cost {
+		least = min(least, -floats.Dot(y, m.coef[j*len(y):(j+1)*len(y)])) // reduced cost
+	}
+	bound := y[0] + floats.Dot(y[1:], m.limit) + least
+	if floats.Max(y[1:]) > 1e-12 || floats.Sum(y[1:]) < -1-1e-12 || math.Abs(bound-excess) > 1e-9*(1+excess) {
+		t.Errorf("excess %g, but prices %v prove %g", excess, y, bound)
 	}
 }
 
@@ -118,13 +133,16 @@ func (m *Mixture) checkTouching(t *testing.T, excess float64) int {
 func (m *Mixture) check(t *testing.T, cost []float64, objective float64) {
 	t.Helper()
 	n := len(m.x)
-	got, total := 0.0, make([]float64, n)
+	got, total, y := 0.0, make([]float64, n), m.Prices()
+	if dual := y[0] + floats.Dot(y[1:], m.limit); math.Abs(dual-objective) > 1e-8 {
+		t.Errorf("prices %v are worth %g, the objective is %g", y, dual, objective)
+	}
 	for j, w := range m.Weights() {
 		got += w * cost[j]
 		reduced := cost[j]
 		for i, a := range m.coef[j*n : (j+1)*n] {
 			total[i] += w * a
-			reduced -= m.y[i] * a
+			reduced -= y[i] * a
 		}
 		if w < 0 || reduced < -1e-9 {
 			t.Errorf("column %d: weight %g, reduced cost %g", j, w, reduced)
@@ -134,8 +152,8 @@ func (m *Mixture) check(t *testing.T, cost []float64, objective float64) {
 		t.Errorf("objective %g: want %g; weights sum to %g", got, objective, total[0])
 	}
 	for i, b := range m.limit {
-		if total[i+1] > b+1e-8 || m.y[i+1] > 1e-9 {
-			t.Errorf("row %d: %g, limit %g, price %g", i, total[i+1], b, m.y[i+1])
+		if total[i+1] > b+1e-8 || y[i+1] > 1e-9 {
+			t.Errorf("row %d: %g, limit %g, price %g", i, total[i+1], b, y[i+1])
 		}
 	}
 }

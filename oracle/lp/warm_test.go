@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,6 +191,53 @@ func TestWarmIsShort(t *testing.T) {
 		if k := steps(); k != 0 {
 			t.Errorf("%d iterations for a useless column at %g", k, lower)
 		}
+	}
+}
+
+// TestWarmRelaxed: when a row that holds is freed, or fixed, the next solution begins from the last vertex.
+func TestWarmRelaxed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	warm, cold := 0, 0
+	for range 30 {
+		p := polytope(rng, 12, 8)
+		s, err := lp.NewEmbedded(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sol lp.Solution
+		if err := s.Solve(&sol); err != nil {
+			t.Fatal(err)
+		}
+		for i, y := range slices.Clone(sol.Duals) {
+			if y == 0 {
+				continue
+			}
+			r := &p.Rows[i]
+			switch rng.IntN(4) {
+			case 0:
+				r.Upper = inf
+			case 1:
+				r.Lower, r.Upper = r.Upper-2, inf
+			case 2:
+				r.Lower = r.Upper
+			case 3:
+				r.Upper -= 0.1
+			}
+			if err := s.SetRowBounds(i, r.Lower, r.Upper); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Solve(&sol); err != nil {
+				t.Fatal(err)
+			}
+			again := solve(t, lp.Backends()[0], p)
+			if math.Abs(again.Objective-sol.Objective) > 1e-9*(1+math.Abs(sol.Objective)) {
+				t.Errorf("objective %g, from the start %g", sol.Objective, again.Objective)
+			}
+			warm, cold = warm+sol.Iterations, cold+again.Iterations
+		}
+	}
+	if 4*warm > cold {
+		t.Errorf("%d iterations, %d from the start", warm, cold)
 	}
 }
 
