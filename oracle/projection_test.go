@@ -36,6 +36,7 @@ func TestMinNormOfBall(t *testing.T) {
 // flat and thin vertex sets among the instances.
 func TestMinNormOfHull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	others := make(map[int]*oracle.MinNorm) // of other sets, by dimension
 	for range 2000 {
 		d := 1 + rng.IntN(6)
 		var h hull
@@ -52,7 +53,10 @@ func TestMinNormOfHull(t *testing.T) {
 			h = append(h, p)
 		}
 		x, y := gaussian(rng, d, 3), make([]float64, d)
-		gap := oracle.NewMinNorm(h).Nearest(y, x)
+		if others[d] == nil {
+			others[d] = oracle.NewMinNorm(box(d))
+		}
+		gap := others[d].NearestOf(h, y, x)
 		out, most := minus(x, y), math.Inf(-1)
 		for _, v := range h {
 			most = max(most, dot(out, minus(v, y)))
@@ -100,8 +104,9 @@ func randomRows(rng *rand.Rand, d int) (rows [][]float64, rhs []float64, equalit
 }
 
 var (
-	term  = regexp.MustCompile(`([+-][0-9.e+-]+)·row (\d+)`)
-	gives = regexp.MustCompile(`gives 0 ≤ (\S+):`)
+	term   = regexp.MustCompile(`([+-][0-9.e+-]+)·row (\d+)`)
+	misses = regexp.MustCompile(`(its set by|nearer than about) (\S+)`)
+	gives  = regexp.MustCompile(`gives 0 ≤ (\S+):`)
 )
 
 // TestActiveSet checks projections of points near and far, in any unit, by their conditions of optimality, verified by
@@ -399,7 +404,7 @@ func TestMembersApart(t *testing.T) {
 			}
 			members = append(members, m)
 		}
-		off := math.Pow(10, -float64(rng.IntN(6))) * float64(1-2*rng.IntN(2))
+		off, pair := math.Pow(10, -float64(rng.IntN(6)))*float64(1-2*rng.IntN(2)), gap
 		still := oracle.Member{Set: ball{at, unit}, Shift: slices.Clone(at)} // the same for all points
 		for i, v := range way {
 			still.Matrix = append(still.Matrix, make([]float64, d))
@@ -411,6 +416,21 @@ func TestMembersApart(t *testing.T) {
 		_, err := oracle.NewIntersectionProjector(d, members...)
 		if (gap > 0) != (err != nil) || err != nil && !errors.Is(err, oracle.ErrEmpty) {
 			t.Errorf("trial %d: balls of radius %g in dimension %d that are %g radii apart: error %v", trial, unit, d, gap, err)
+		}
+		if err == nil {
+			continue
+		}
+		m := misses.FindStringSubmatch(err.Error())
+		if m == nil {
+			continue
+		}
+		miss, _ := strconv.ParseFloat(m[2], 64)
+		least, most := 0.98*pair*unit/2, 2.02*pair*unit // in the middle, or at an end that is seen twice as large
+		if m[1] == "its set by" {
+			least, most = off*unit*(1-1e-5), off*unit*(1+1e-5)
+		}
+		if miss < least || miss > most {
+			t.Errorf("trial %d: %v: want from %g to %g", trial, err, least, most)
 		}
 	}
 }
@@ -614,8 +634,31 @@ func TestProximalMaximizer(t *testing.T) {
 				if short := want - dot(dir, y); short > gap+1e-13*norm(dir) || gap > 1e-9*norm(dir) {
 					t.Errorf("%s: short by %g, certified gap %g", name, short, gap)
 				}
+				if name == "box" {
+					checkNearest(t, rng, dir)
+				}
 			}
 		}
+	}
+}
+
+// checkNearest wants the maximiser of a box that is nearest to the centre, where a face has several.
+func checkNearest(t *testing.T, rng *rand.Rand, dir []float64) {
+	t.Helper()
+	d := len(dir)
+	center, normal, want := gaussian(rng, d, 1), make([]float64, d), make([]float64, d)
+	for i, v := range center {
+		if want[i] = max(-1, min(1, v)); rng.IntN(2) == 0 {
+			normal[i], want[i] = dir[i], math.Copysign(1, dir[i])
+		}
+	}
+	m, err := oracle.NewProximalMaximizer(box(d), center, norm(center)+math.Sqrt(float64(d)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := make([]float64, d)
+	if m.MaximizeLinear(y, normal); norm(minus(y, want)) > 1e-12 {
+		t.Errorf("box around %v, direction %v: %v, want %v", center, normal, y, want)
 	}
 }
 
@@ -640,5 +683,10 @@ func TestValues(t *testing.T) {
 	}
 	if d := oracle.Distance(b, []float64{1, 5}); math.Abs(d-3) > 1e-14 {
 		t.Errorf("distance %g, want 3", d)
+	}
+	lower, upper := []float64{math.NaN(), 0}, []float64{0, math.Inf(1)}
+	oracle.Extremes(hull{{3, -5}, {-2, -7}, {1, 4}}, lower, upper)
+	if !slices.Equal(lower, []float64{-2, -7}) || !slices.Equal(upper, []float64{3, 4}) {
+		t.Errorf("sides %v and %v of the box around a triangle, want (-2, -7) and (3, 4)", lower, upper)
 	}
 }

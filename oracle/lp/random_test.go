@@ -84,6 +84,9 @@ func TestRandom(t *testing.T) {
 			if err := verify(p, sol, tolerance[b.Name]); err != nil {
 				t.Fatalf("seed %d: %s: %v\n%+v", seed, b.Name, err, p)
 			}
+			if sol.Status == lp.Optimal && !vertex(p, sol.X) {
+				t.Fatalf("seed %d: %s: %v is no vertex\n%+v", seed, b.Name, sol.X, p)
+			}
 			if first == nil {
 				first = sol
 				seen[sol.Status]++
@@ -99,6 +102,42 @@ func TestRandom(t *testing.T) {
 			t.Errorf("only %d problems are %v", seen[s], s)
 		}
 	}
+}
+
+// vertex says whether the columns of the variables that rest at no bound are independent in the rows that hold, by
+// elimination.
+func vertex(p *lp.Problem, x []float64) bool {
+	var held [][]float64
+	for i, r := range p.Rows {
+		coef, at := row(p, i), 0.0
+		for j, a := range coef {
+			at += a * x[j]
+		}
+		if tol := 1e-7 * (1 + math.Abs(at)); math.Abs(at-r.Lower) <= tol || math.Abs(at-r.Upper) <= tol {
+			held = append(held, append([]float64(nil), coef...))
+		}
+	}
+	for j, v := range x {
+		lower, upper := bounds(p, j)
+		if v == lower || v == upper || v == 0 && math.IsInf(lower, -1) && math.IsInf(upper, 1) {
+			continue
+		}
+		best := -1
+		for k, r := range held {
+			if math.Abs(r[j]) > 1e-9 && (best < 0 || math.Abs(r[j]) > math.Abs(held[best][j])) {
+				best = k
+			}
+		}
+		if best < 0 {
+			return false
+		}
+		pivot := held[best]
+		held = append(held[:best], held[best+1:]...)
+		for _, r := range held {
+			floats.AddScaled(r, -r[j]/pivot[j], pivot)
+		}
+	}
+	return true
 }
 
 // solve solves p once on backend b.

@@ -18,9 +18,19 @@ func TestWarm(t *testing.T) {
 		for seed := range uint64(400) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			p := randomProblem(rng)
-			s, err := b.NewSolver(p)
+			given := &lp.Problem{Minimize: slices.Clone(p.Minimize)}
+			given.Lower, given.Upper = slices.Clone(p.Lower), slices.Clone(p.Upper)
+			for _, r := range p.Rows {
+				r.Coef = slices.Clone(r.Coef)
+				given.Rows = append(given.Rows, r)
+			}
+			s, err := b.NewSolver(given)
 			if err != nil {
 				t.Fatal(err)
+			}
+			spoil(given.Minimize, given.Lower, given.Upper)
+			for _, r := range given.Rows {
+				spoil(r.Coef)
 			}
 			sol := lp.Solution{X: []float64{math.NaN()}, Ray: make([]float64, 40), Duals: []float64{math.NaN(), 1}}
 			for step := range 12 {
@@ -43,7 +53,16 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// change makes the same change to the solver and to the problem.
+// spoil overwrites what was given and is the caller's again.
+func spoil(given ...[]float64) {
+	for _, x := range given {
+		for i := range x {
+			x[i] = math.NaN()
+		}
+	}
+}
+
+// change makes the same change to the solver and to the problem, and spoils what it gave.
 func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 	t.Helper()
 	var err error
@@ -53,7 +72,9 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 		for j := range p.Minimize {
 			p.Minimize[j] += rng.NormFloat64()
 		}
-		err = s.SetObjective(p.Minimize)
+		c := slices.Clone(p.Minimize)
+		err = s.SetObjective(c)
+		spoil(c)
 	case 1:
 		c := lp.Column{Cost: unit * rng.NormFloat64(), Lower: (rng.NormFloat64() - 0.5) / unit}
 		c.Upper = c.Lower + rng.ExpFloat64()/unit
@@ -68,16 +89,20 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 			c.Coef, c.Index = sparse(rng, c.Coef)
 		}
 		err = s.AddColumn(c)
+		spoil(c.Coef)
+		clear(c.Index)
 	case 2:
 		r := lp.Constraint{Lower: -inf, Upper: unit * (rng.NormFloat64() + 1)}
 		for range p.Minimize {
 			r.Coef = append(r.Coef, unit*float64(rng.IntN(5)-2))
 		}
 		p.Rows = append(p.Rows, r)
-		if rng.IntN(2) == 0 {
+		if r.Coef = slices.Clone(r.Coef); rng.IntN(2) == 0 {
 			r.Coef, r.Index = sparse(rng, r.Coef)
 		}
 		err = s.AddRow(r)
+		spoil(r.Coef)
+		clear(r.Index)
 	case 3:
 		if len(p.Rows) > 0 {
 			i := rng.IntN(len(p.Rows))
