@@ -103,16 +103,16 @@ func (b *Box) Bounded() (*BoundedBox, error) {
 	return &BoundedBox{b}, nil
 }
 
-// meet returns the intersection of two boxes of the same dimension.
+// meet returns the intersection of two boxes of the same dimension. Sides that miss each other by no more than rounding
+// touch.
 func (b *Box) meet(o *Box) (*Box, error) {
 	m := &Box{b.Lower(), b.Upper()}
 	for i := range m.lower {
-		m.lower[i] = max(m.lower[i], o.lower[i])
-		m.upper[i] = min(m.upper[i], o.upper[i])
-		if m.lower[i] > m.upper[i] {
-			return nil, fmt.Errorf("geometry: side %d must be at least %g and at most %g: %w", i, m.lower[i],
-				m.upper[i], ErrEmpty)
+		l, u := max(m.lower[i], o.lower[i]), min(m.upper[i], o.upper[i])
+		if l-u > 1e-12*(math.Abs(l)+math.Abs(u)) {
+			return nil, fmt.Errorf("geometry: side %d must be at least %g and at most %g: %w", i, l, u, ErrEmpty)
 		}
+		m.lower[i], m.upper[i] = min(l, u), u
 	}
 	return m, nil
 }

@@ -140,9 +140,10 @@ func roomIn(s Set, x []float64) float64 {
 	return room
 }
 
-// Project finds the nearest point. A far point is pulled along its normal to a
-// hundred radii, where numbers are moderate, until it stays with its projection: a
-// point of the set is the projection of all points on its normals.
+// Project finds the nearest point. That of a far point is blurred where sets meet at small angles: the point is pulled
+// along its normal to a hundred radii, where numbers are moderate, until it stays with its projection. A point of the
+// set is the projection of all points on its normals. To begin anywhere else would not do, as on a face that is all but
+// at a right angle to the normal each pull moves by a share of the radius only.
 func (c *common) Project(dst, x []float64) {
 	check(c.Dim(), dst, x)
 	near := 1e2 * c.radius
@@ -152,7 +153,7 @@ func (c *common) Project(dst, x []float64) {
 	}
 	far, next := scratch.Get(c.Dim()), scratch.Get(c.Dim())
 	copy(*far, x)
-	c.box.Project(dst, x)
+	c.IntersectionProjector.Project(dst, x)
 	for range 20 {
 		pull := near / floats.Distance(*far, dst, 2)
 		for i, v := range *far {

@@ -108,6 +108,9 @@ func (c *cut) begin() error {
 			c.settle(w.points, excess)
 			return nil
 		}
+		if _, err := c.given.restrict(c.box); err != nil { // without the set too: the direction says nothing of it
+			return err
+		}
 		floats.Scale(c.scale, w.dir)
 		beyond := floats.Dot(w.program.Prices()[1:], c.rows.B) * c.scale
 		return fmt.Errorf("geometry: in the direction %.6g the set reaches to %g, and every point of the box and "+

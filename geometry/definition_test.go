@@ -30,13 +30,19 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 	if depth > 0 && rng.IntN(2) == 0 {
 		kind = 12 + rng.IntN(11)
 	}
+	if kind == 1 {
+		kind = 4
+	}
 	c, r := ints(rng, d, 2), float64(rng.IntN(4))*(1+0.005*float64(rng.IntN(3)-1)) // just not touching too
+	if rng.IntN(4) == 0 {
+		floats.Scale(0.3, c)
+	}
 	apart := func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, c) }
 	made := func(s geometry.Set, err error, excess func(x []float64) float64) (defined, error) {
 		return defined{set: s, excess: excess}, err
 	}
 	switch kind {
-	case 0, 1:
+	case 0:
 		upper, box := make([]float64, d), (*geometry.Box)(nil)
 		for i, l := range c {
 			if upper[i] = l + float64(rng.IntN(4)); rng.IntN(4) == 0 {
@@ -58,8 +64,15 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 	case 3:
 		s, err := geometry.NewL1Ball(c, r)
 		excess := func(x []float64) float64 { return floats.Norm(apart(x), 1) - r }
+		if rng.IntN(4) == 0 {
+			known, err := geometry.FromMaximizer(maximizerOnly{s})
+			return made(known, err, excess)
+		}
 		return defined{set: s, excess: excess, room: r / math.Sqrt(float64(d))}, err
 	case 4:
+		if rng.IntN(2) == 0 {
+			c = alone(rng, c)
+		}
 		if rng.IntN(2) == 0 {
 			s, err := geometry.NewAffine([][]float64{c}, []float64{r - 1})
 			return made(s, err, func(x []float64) float64 { return math.Abs(floats.Dot(c, x) - r + 1) })
@@ -77,6 +90,9 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		b := ints(rng, 1+rng.IntN(2*d+2), 3)
 		for range b {
 			a = append(a, ints(rng, d, 2))
+			if rng.IntN(3) == 0 {
+				a[len(a)-1] = alone(rng, a[len(a)-1])
+			}
 		}
 		s, err := geometry.NewPolyhedron(a, b)
 		return made(s, err, func(x []float64) float64 {
@@ -115,6 +131,9 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		one, _ := geometry.NewHull(corners(c, 1))
 		two, _ := geometry.NewHull(corners(ints(rng, d, 0), r))
 		s, err := geometry.NewMinkowskiSum(one, two)
+		if kind == 9 {
+			s, err = geometry.NewHull(append(corners(c, r+1), corners(c, 1)...))
+		}
 		return made(s, err, func(x []float64) float64 {
 			y := apart(x)
 			return max(-floats.Min(y), floats.Max(y)-r-1)
@@ -143,6 +162,9 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		matrix := make([][]float64, d)
 		for i := range matrix {
 			matrix[i] = ints(rng, d, 2)
+			if rng.IntN(5) == 0 {
+				clear(matrix[i])
+			}
 		}
 		s, err := geometry.NewPreimage(matrix, c, in.set)
 		return made(s, err, func(x []float64) float64 {
@@ -236,6 +258,34 @@ func drawAround(rng *rand.Rand, in defined, c []float64, kind int) (defined, err
 	return defined{s, swept, true, 0}, err
 }
 
+// drawCommon draws what several sets have in common, in groups that are met, and some of them cut, one after the other.
+func drawCommon(rng *rand.Rand, d, n int) (defined, error) {
+	if n == 1 {
+		return drawDefined(rng, d, 0)
+	}
+	first := 1 + rng.IntN(n-1)
+	a, err := drawCommon(rng, d, first)
+	b, err2 := drawCommon(rng, d, n-first)
+	if err := errors.Join(err, err2); err != nil {
+		return defined{}, err
+	}
+	s, err := geometry.NewIntersection(a.set, b.set)
+	both := func(x []float64) float64 { return max(a.excess(x), b.excess(x)) }
+	if err != nil || rng.IntN(2) == 0 {
+		return defined{set: s, excess: both}, err
+	}
+	box, _ := geometry.NewBox(ints(rng, d, 1), slices.Repeat([]float64{1.5}, d))
+	cut, err := geometry.Restrict(s, box)
+	return defined{set: cut, excess: func(x []float64) float64 { return max(both(x), oracle.Distance(box, x)) }}, err
+}
+
+// alone returns a row of one of the entries.
+func alone(rng *rand.Rand, row []float64) []float64 {
+	single, i := make([]float64, len(row)), rng.IntN(len(row))
+	single[i] = row[i]
+	return single
+}
+
 // bare returns a set without all that a user's own set need not have.
 func bare(s geometry.Set) geometry.Set {
 	if c, ok := s.(geometry.Compact); ok {
@@ -301,6 +351,10 @@ func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside
 		if over := s.excess(near); over > tol*size {
 			t.Fatalf("trial %d: %T: the projection %v of %v is outside by %g", trial, s.set, near, x, over)
 		}
+		if gap := floats.Distance(x, near, 2); n < 6 && (!geometry.Contains(s.set, x, gap) ||
+			gap > 0 && geometry.Contains(s.set, x, 0.999*gap)) {
+			t.Fatalf("trial %d: %T: %v is not said to be as far as its projection %v", trial, s.set, x, near)
+		}
 		floats.Sub(x, near)
 		checkNearer(t, rng, trial, s, near, x)
 		for _, y := range members {
@@ -360,7 +414,7 @@ func checkNearer(t *testing.T, rng *rand.Rand, trial int, s defined, near, way [
 		if far < 1e4 {
 			return
 		}
-		share, tol = 10/far, 1e-3*(1+floats.Norm(near, 2))
+		share, tol = 10/far, 5e-3*(1+floats.Norm(near, 2))
 	}
 	floats.AddScaledTo(again, near, share, way)
 	s.set.Project(again, again)
@@ -401,11 +455,14 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 	fat := slices.ContainsFunc(members, func(x []float64) bool { return s.excess(x) < -0.05 })
 	for n := range 6 {
 		dir, x := ints(rng, d, 1), ints(rng, d, 5)
-		if n%2 == 0 {
+		switch n % 3 {
+		case 0:
 			dir = normals(rng, d)
+		case 1: // all but tied
+			floats.AddScaled(dir, math.Pow(10, -3-7*rng.Float64()), normals(rng, d))
 		}
 		c.MaximizeLinear(best, dir)
-		most, size := floats.Dot(dir, best), 1+floats.Norm(best, 2)
+		most, size, length := floats.Dot(dir, best), 1+floats.Norm(best, 2), floats.Norm(dir, 2)
 		if over := s.excess(best); over > tol*size {
 			t.Fatalf("trial %d: %T: the extreme point %v in direction %v is outside by %g", trial, s.set, best, dir, over)
 		}
@@ -420,7 +477,7 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 		if resolves {
 			face = make([]float64, d)
 			faces.ProjectFace(face, dir, x)
-			if over := s.excess(face); over > tol*size || math.Abs(floats.Dot(dir, face)-most) > tol*size {
+			if over := s.excess(face); over > tol*size || math.Abs(floats.Dot(dir, face)-most) > 1e-10*length*size {
 				t.Fatalf("trial %d: %T: the extreme point %v nearest to %v in direction %v is outside by %g, or not as "+
 					"far as %v", trial, s.set, face, x, dir, over, best)
 			}
@@ -431,7 +488,7 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 				t.Fatalf("trial %d: %T: the point %v is beyond %v in direction %v", trial, s.set, y, best, dir)
 			}
 			nearer := floats.Distance(face, x, 2) - floats.Distance(y, x, 2)
-			if resolves && value > most-1e-12 && nearer > tol*size {
+			if resolves && value > most-1e-14*length*size && nearer > tol*size {
 				t.Fatalf("trial %d: %T: of what is extreme in direction %v the point %v is nearer to %v than %v", trial,
 					s.set, dir, y, x, face)
 			}
@@ -443,7 +500,7 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 // definitions.
 func TestDefinitions(t *testing.T) {
 	inside := 0
-	for trial := range 400 {
+	for trial := range 800 {
 		inside += checkDrawn(t, trial)
 	}
 	if inside < 1000 {
@@ -457,6 +514,9 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 	rng := rand.New(rand.NewPCG(23, uint64(trial)))
 	d := 1 + rng.IntN(3)
 	s, err := drawDefined(rng, d, rng.IntN(3))
+	if trial%2 == 0 {
+		s, err = drawCommon(rng, d, 2+rng.IntN(3))
+	}
 	for range 5 {
 		if err != nil {
 			break
@@ -478,7 +538,11 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 		s.room = 0
 		before, lower, upper := s.excess, ints(rng, d, 3), make([]float64, d)
 		if other, wrong := drawDefined(rng, d, 0); rng.IntN(2) == 0 && wrong == nil {
-			s.set, err = geometry.NewIntersection(s.set, other.set)
+			both := []geometry.Set{s.set, other.set}
+			if rng.IntN(2) == 0 {
+				slices.Reverse(both)
+			}
+			s.set, err = geometry.NewIntersection(both...)
 			s.excess = func(x []float64) float64 { return max(before(x), other.excess(x)) }
 			continue
 		}

@@ -3,10 +3,17 @@ package geometry_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestConstructorErrors: bad input is an error of the constructor, with words that say
@@ -281,6 +288,192 @@ func TestConstructorsRefuseNumbers(t *testing.T) {
 	} {
 		if _, err := build(); err == nil || !strings.HasPrefix(err.Error(), "geometry: ") {
 			t.Errorf("%s: error %v for shapes that do not fit", name, err)
+		}
+	}
+}
+
+// claims are the ways in which an error says that sets have no common point: along a direction one ends, and another
+// begins beyond that.
+var claims = []struct {
+	words *regexp.Regexp
+	read  func(words []string, d int) (dir []float64, end, begin float64)
+}{
+	{regexp.MustCompile(`side (\d+) must be at least (\S+) and at most (\S+):`),
+		func(w []string, d int) ([]float64, float64, float64) {
+			return unit(d, w[1]), number(w[3]), number(w[2])
+		}},
+	{regexp.MustCompile(`coordinate (\d+) and the box's miss each other by (\S+):`),
+		func(w []string, d int) ([]float64, float64, float64) { return unit(d, w[1]), math.NaN(), number(w[2]) }},
+	{regexp.MustCompile(`in the direction \[(.*)\] the set reaches to (\S+), and .* beyond (\S+):`),
+		func(w []string, _ int) ([]float64, float64, float64) {
+			return numbers(w[1]), number(w[2]), number(w[3])
+		}},
+	{regexp.MustCompile(`⟨\[(.*)\], x⟩ is at least (\S+) on the box, above the unit halfspace's offset (\S+):`),
+		func(w []string, _ int) ([]float64, float64, float64) {
+			return numbers(w[1]), number(w[3]), number(w[2])
+		}},
+	{regexp.MustCompile(`the ball's center is (\S+) from .*, its radius is (\S+), direction \[(.*)\] separates`),
+		func(w []string, _ int) ([]float64, float64, float64) {
+			dir, far := numbers(w[3]), number(w[1])
+			floats.Scale(1/far, dir)
+			return dir, math.NaN(), far - number(w[2])
+		}},
+}
+
+func number(word string) float64 {
+	v, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func numbers(words string) (x []float64) {
+	for _, w := range strings.Fields(words) {
+		x = append(x, number(w))
+	}
+	return x
+}
+
+func unit(d int, index string) []float64 {
+	x := make([]float64, d)
+	x[int(number(index))] = 1
+	return x
+}
+
+// TestRefusalsAreTrue: where sets are said to have no common point, one of them ends where it is said to, and what the
+// others have in common begins where it is said to.
+func TestRefusalsAreTrue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 7))
+	told := make([]int, len(claims))
+	for trial := range 1000 {
+		d := 1 + rng.IntN(3)
+		a, wrong := drawDefined(rng, d, 0)
+		b, wrong2 := drawDefined(rng, d, 0)
+		lower, upper := ints(rng, d, 4), make([]float64, d)
+		for i, l := range lower {
+			upper[i] = l + float64(rng.IntN(4))
+		}
+		box, _ := geometry.NewBox(lower, upper)
+		if c, ok := a.set.(geometry.Compact); ok && rng.IntN(2) == 0 {
+			a.set = byMaximizing(t, c, nil)
+		}
+		parts := []geometry.Set{a.set, box}
+		if rng.IntN(2) == 0 {
+			parts = append(parts, b.set)
+		}
+		if wrong != nil || wrong2 != nil {
+			continue
+		}
+		_, err := geometry.NewIntersection(parts...)
+		if len(parts) == 2 {
+			_, err = geometry.Restrict(a.set, box)
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, geometry.ErrEmpty) {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		for k, c := range claims {
+			words := c.words.FindStringSubmatch(err.Error())
+			if words == nil {
+				continue
+			}
+			told[k]++
+			if dir, end, begin := c.read(words, d); !separates(parts, dir, end, begin) {
+				t.Errorf("trial %d: %T and others do not end and begin as is said: %v", trial, a.set, err)
+			}
+		}
+	}
+	for k, n := range told {
+		if n < 5 {
+			t.Errorf("%d errors of the form %v", n, claims[k].words)
+		}
+	}
+}
+
+// separates says whether one of the parts ends at end or before in a direction or against it, and another one, or what
+// all others have in common, begins at begin or beyond. Without an end begin is how far they are apart.
+func separates(parts []geometry.Set, dir []float64, end, begin float64) bool {
+	const tol = 2e-4
+	box, _ := geometry.NewLInfBall(make([]float64, len(dir)), 50)
+	back := floats.ScaleTo(make([]float64, len(dir)), -1, dir)
+	for k, s := range parts {
+		others := slices.Delete(slices.Clone(parts), k, k+1)
+		for _, rest := range [][]geometry.Set{others, others[:1], others[len(others)-1:]} {
+			one, err := geometry.Restrict(s, box.Box)
+			two, err2 := geometry.NewIntersection(append([]geometry.Set{box}, rest...)...)
+			if errors.Is(err2, geometry.ErrEmpty) && len(rest) == len(others) && err == nil { // these begin nowhere
+				if oracle.Support(one, dir) <= end+tol || oracle.Support(one, back) <= tol-begin {
+					return true
+				}
+			}
+			if err != nil || err2 != nil {
+				continue
+			}
+			for _, pair := range [][2]geometry.Compact{{one, two.(geometry.Compact)}, {two.(geometry.Compact), one}} {
+				most, least := oracle.Support(pair[0], dir), -oracle.Support(pair[1], back)
+				if math.IsNaN(end) && math.Abs(least-most-begin) <= tol ||
+					begin > end && most <= end+tol && least >= begin-tol {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// TestTouchingHalfspaces: a set and the half-space beyond its extreme point in a direction share that point, whatever
+// rounding leaves of it.
+func TestTouchingHalfspaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 8))
+	for trial := range 1000 {
+		d := 1 + rng.IntN(3)
+		s, wrong := drawDefined(rng, d, rng.IntN(2))
+		lower, upper := normals(rng, d), make([]float64, d)
+		for i, l := range lower {
+			upper[i] = l + 1/(0.1+rng.Float64())
+		}
+		box, _ := geometry.NewBox(lower, upper)
+		if rng.IntN(4) == 0 {
+			s.set, wrong = box, nil
+		}
+		if wrong != nil || s.iterate {
+			continue
+		}
+		whole, err := geometry.Restrict(s.set, box)
+		if err != nil {
+			continue
+		}
+		normal, x := normals(rng, d), make([]float64, d)
+		if rng.IntN(3) == 0 {
+			normal = alone(rng, normal)
+		}
+		most := oracle.Support(whole, normal)
+		if math.Abs(most) < 1e-9 {
+			continue
+		}
+		if _, closed := whole.(oracle.FaceProjector); !closed {
+			most -= 1e-6 * (1 + math.Abs(most))
+		}
+		half, err := geometry.NewHalfspace(floats.ScaleTo(x, -1, normal), -most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		touch, err := geometry.NewIntersection(whole, half)
+		if err != nil {
+			t.Errorf("trial %d: %T and what is beyond %g in direction %v: %v", trial, whole, most, normal, err)
+			continue
+		}
+		touch.Project(x, normals(rng, d))
+		tol := 1e-2 // where curved sets touch projections are not exact
+		if _, closed := touch.(oracle.FaceProjector); closed {
+			tol = 1e-9
+		}
+		if off := floats.Dot(normal, x) - most; math.Abs(off) > tol || oracle.Distance(whole, x) > tol {
+			t.Errorf("trial %d: %T touches what is beyond %g in direction %v at %v, off by %g", trial, whole, most, normal, x,
+				off)
 		}
 	}
 }

@@ -84,11 +84,6 @@ func (r Rows) fold(box *Box) (rest Rows, folded *Box, err error) {
 			folded.lower[i] = math.Max(folded.lower[i], bound)
 		}
 	}
-	for i, l := range folded.lower { // rows that contradict by no more than rounding
-		if u := folded.upper[i]; l > u && l-u <= 1e-12*(math.Abs(l)+math.Abs(u)) {
-			folded.lower[i] = u
-		}
-	}
 	folded, err = folded.meet(folded)
 	return rest, folded, err
 }
