@@ -2,8 +2,10 @@ package exact_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -191,14 +193,15 @@ func TestFrontExact(t *testing.T) {
 }
 
 // TestFrontOfFewPoints: a front solves no more weighted problems than it may, but for those of the objectives alone,
-// and says of every point whether its policy draws.
+// and says of every point whether its policy draws and what that returns, be it without end. Its corners are vertices
+// of its half-spaces.
 func TestFrontOfFewPoints(t *testing.T) {
 	rng := rand.New(rand.NewPCG(66, 33))
-	cut, drawn, sure := 0, 0, 0
+	cut, drawn, sure, infinite := 0, 0, 0, 0
 	for trial := range 600 {
 		p := drawEndless(t, rng, trial%4 == 0)
-		if p == nil {
-			continue
+		if trial%4 == 2 {
+			p.Constraints, p.Target = nil, nil
 		}
 		task, err := query.TaskOf(t.Context(), p)
 		if err != nil {
@@ -206,20 +209,32 @@ func TestFrontOfFewPoints(t *testing.T) {
 		}
 		m, d := p.Model, p.Model.Dim()
 		if trial%4 == 1 {
-			m = randomModel(t, rng, shapeOf{states: 4, actions: 4, horizon: 4, dim: 3, successors: 3})
-			task, d = cmdp.Task{}, 3
+			d = 3 + trial/4%2
+			m = randomModel(t, rng, shapeOf{states: 3, actions: 4, horizon: 2, dim: d, successors: 2, integer: trial%3 == 0})
+			task = cmdp.Task{}
 		}
 		task.Cost = nil
 		points, called := 1+rng.IntN(5), 0
 		opts := exact.FrontOptions{Points: points, Error: 1e-7, Each: func(exact.FrontPoint) { called++ }}
-		for i := range 2 {
-			opts.Over = append(opts.Over, scaledAxis(d, i, float64(1-2*rng.IntN(2))))
+		skip := rng.IntN(3) // a return that may matter to nothing
+		for i := range d {
+			if i != skip || d == 2 {
+				opts.Over = append(opts.Over, scaledAxis(d, i, float64(1-2*rng.IntN(2))))
+			}
+		}
+		if d > 2 && rng.IntN(3) == 0 {
+			opts.Over = append(opts.Over, scaledAxis(d, skip, float64(1-2*rng.IntN(2))))
+			points += 20
+			opts.Points = points
 		}
 		f, err := exact.Front(t.Context(), m, task, opts)
 		if err != nil {
 			continue // some total grows for ever
 		}
-		if called > max(points, 2) || len(f.Points) > called {
+		if fault := cornersFault(f); fault != "" {
+			t.Errorf("trial %d: %s", trial, fault)
+		}
+		if called > max(points, len(opts.Over)) || len(f.Points) > called {
 			t.Errorf("trial %d: %d points, %d problems: want at most %d", trial, len(f.Points), called, points)
 		}
 		if f.Status == exact.Undecided {
@@ -239,9 +254,102 @@ func TestFrontOfFewPoints(t *testing.T) {
 			} else {
 				sure++
 			}
+			v := pointReturns(t, m, &x)
+			for i, y := range v {
+				if math.IsInf(y, 0) {
+					infinite++
+				}
+				if r := x.Returns[i]; y != r && !(math.Abs(y-r) <= 1e-6*(1+math.Abs(r))) && !math.IsNaN(y) {
+					t.Errorf("trial %d: a point returns %v: its policy %v", trial, x.Returns, v)
+				}
+			}
+			for k, c := range opts.Over {
+				y, want := x.Objectives[k], endlessProduct(c, x.Returns)
+				if y != want && !(math.Abs(y-want) < 1e-9*(1+math.Abs(y))) {
+					t.Errorf("trial %d: objectives %v of the returns %v", trial, x.Objectives, x.Returns)
+				}
+			}
 		}
 	}
-	if cut < 5 || drawn < 5 || sure < 5 {
-		t.Errorf("%d curves are cut, %d points drawn, %d not: want more", cut, drawn, sure)
+	if cut < 5 || drawn < 5 || sure < 5 || infinite < 5 {
+		t.Errorf("%d curves are cut, %d points drawn, %d not, %d returns infinite: want more", cut, drawn, sure, infinite)
 	}
+}
+
+// endlessProduct is the product of two vectors, in which 0·∞ is 0.
+func endlessProduct(c, v []float64) (sum float64) {
+	for i, x := range c {
+		if x != 0 {
+			sum += x * v[i]
+		}
+	}
+	return sum
+}
+
+// pointReturns evaluates the policy of a point, or those of which one is drawn.
+func pointReturns(t *testing.T, m *cmdp.Model, x *exact.FrontPoint) []float64 {
+	t.Helper()
+	mixture := x.Mixture
+	if x.Policy != nil {
+		mixture = []exact.WeightedPolicy{{Weight: 1, Policy: x.Policy}}
+	}
+	if x.Product != nil {
+		m = x.Product.Model
+	}
+	total := make([]float64, m.Dim())
+	for _, c := range mixture {
+		v := make([]float64, m.Dim())
+		if m.Horizon() > 0 {
+			cmdp.NewEvaluator(m).Returns(v, c.Policy)
+		} else {
+			e, err := exact.Evaluate(t.Context(), m, c.Policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = e.Returns
+		}
+		for i, y := range v {
+			total[i] += c.Weight * y
+		}
+	}
+	return total
+}
+
+// cornersFault returns what is wrong with the corners of a curve, "" for nothing: none is beyond a half-space, and at
+// each of them the half-spaces that it lies on have as many independent normals as there are objectives.
+func cornersFault(f *exact.FrontResult) string {
+	extent := 0.0
+	for _, r := range f.Outer {
+		extent = max(extent, math.Abs(r.Offset))
+	}
+	for _, y := range f.Corners {
+		var normals [][]float64 // orthogonal ones
+		for _, r := range f.Outer {
+			size := extent
+			for k, x := range r.Normal {
+				size += math.Abs(x * y[k])
+			}
+			room := r.Offset - product(r.Normal, y)
+			if room < -1e-9*size {
+				return fmt.Sprintf("corner %v is %g beyond a half-space", y, -room)
+			}
+			if room > 1e-9*size {
+				continue
+			}
+			n := slices.Clone(r.Normal)
+			for _, o := range normals {
+				share := product(n, o) / product(o, o)
+				for k := range n {
+					n[k] -= share * o[k]
+				}
+			}
+			if length(n) > 1e-7*length(r.Normal) {
+				normals = append(normals, n)
+			}
+		}
+		if len(normals) < len(y) {
+			return fmt.Sprintf("corner %v lies on %d half-spaces, of %v", y, len(normals), f.Outer)
+		}
+	}
+	return ""
 }

@@ -356,7 +356,7 @@ func (k *kind) near(a, b float64) bool {
 	if k.m != nil && k.m.Means() {
 		tolerance = 1e-5
 	}
-	return a == b || math.Abs(a-b) <= tolerance*(k.unit+math.Abs(b))
+	return a == b || math.Abs(a-b) < tolerance*(k.unit+math.Abs(b)) // neither of an infinite number and a finite one
 }
 
 // checkRanges compares the extremes of each return with those of the reference.

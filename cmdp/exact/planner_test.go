@@ -330,7 +330,7 @@ func TestConflictByBruteForce(t *testing.T) {
 			} else {
 				endless++
 			}
-			if !(math.Abs(got.Relax[j]-want) <= 1e-7*(1+math.Abs(want))) && got.Relax[j] != want {
+			if !(math.Abs(got.Relax[j]-want) < 1e-7*(1+math.Abs(want))) && got.Relax[j] != want {
 				t.Errorf("trial %d: limit %d has to give %v: want %v", trial, k, got.Relax[j], want)
 			}
 		}
@@ -411,7 +411,7 @@ func TestConflictWithASet(t *testing.T) {
 			} else {
 				beside++
 			}
-			if !(math.Abs(got.Relax[j]-want) <= 1e-6*(1+math.Abs(want))) && got.Relax[j] != want {
+			if !(math.Abs(got.Relax[j]-want) < 1e-6*(1+math.Abs(want))) && got.Relax[j] != want {
 				t.Errorf("trial %d: limit %d has to give %v: want %v", trial, k, got.Relax[j], want)
 			}
 		}
@@ -592,7 +592,7 @@ func TestMirroredRanges(t *testing.T) {
 			t.Errorf("trial %d: %v, and in the mirror %v", trial, err, failed)
 		}
 		for i := range lower {
-			same := func(x, y float64) bool { return x == -y || math.Abs(x+y) <= 1e-8*(1+math.Abs(x)) }
+			same := func(x, y float64) bool { return x == -y || math.Abs(x+y) < 1e-8*(1+math.Abs(x)) }
 			if !same(lower[i], high[i]) || !same(upper[i], low[i]) {
 				t.Errorf("trial %d: return %d is from %g to %g, and in the mirror from %g to %g", trial, i, lower[i], upper[i],
 					low[i], high[i])
