@@ -10,7 +10,7 @@ import (
 // IntersectionSet is the common points of sets.
 type IntersectionSet []*Set
 
-func (in IntersectionSet) size() int { return sizeOfAny(in) }
+func (in IntersectionSet) size() int { return commonSize(in) }
 func (in IntersectionSet) build(dim int, returns []string) (geometry.Set, error) {
 	sets, err := buildEach(in, func(s *Set) (geometry.Set, error) { return s.Build(dim, returns) })
 	if err != nil {
@@ -22,7 +22,7 @@ func (in IntersectionSet) build(dim int, returns []string) (geometry.Set, error)
 // ConvexHull is the convex hull of bounded sets.
 type ConvexHull []*Set
 
-func (c ConvexHull) size() int { return sizeOfAny(c) }
+func (c ConvexHull) size() int { return commonSize(c) }
 func (c ConvexHull) build(dim int, returns []string) (geometry.Set, error) {
 	sets, err := buildEach(c, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) })
 	if err != nil {
@@ -34,7 +34,7 @@ func (c ConvexHull) build(dim int, returns []string) (geometry.Set, error) {
 // MinkowskiSum is the sums of points of bounded sets.
 type MinkowskiSum []*Set
 
-func (m MinkowskiSum) size() int { return sizeOfAny(m) }
+func (m MinkowskiSum) size() int { return commonSize(m) }
 func (m MinkowskiSum) build(dim int, returns []string) (geometry.Set, error) {
 	sets, err := buildEach(m, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) })
 	if err != nil {
@@ -43,14 +43,18 @@ func (m MinkowskiSum) build(dim int, returns []string) (geometry.Set, error) {
 	return geometry.NewMinkowskiSum(sets...)
 }
 
-// sizeOfAny returns the number of coordinates of the first set that tells.
-func sizeOfAny(members []*Set) int {
+// commonSize returns the number of coordinates of the sets that tell, or 0 if none does or they differ: each of those
+// that are wrong is told then.
+func commonSize(members []*Set) int {
+	common := 0
 	for _, m := range members {
-		if n := m.size(); n > 0 {
-			return n
+		n := m.size()
+		if n > 0 && common > 0 && n != common {
+			return 0
 		}
+		common = max(common, n)
 	}
-	return 0
+	return common
 }
 
 // ProductSet is the product of sets, whose coordinates stand one after the other.
