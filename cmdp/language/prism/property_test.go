@@ -81,7 +81,7 @@ func (a asked) prism(rng *rand.Rand) string {
 		bounds = append(bounds, one("", "rew")+fuel+fmt.Sprintf(one("<=%g", "<= (%g+0)"), c.AtMost))
 	}
 	if a.Within >= 0 {
-		steps := fmt.Sprintf(one("<=%d", "<= (k*%d)", "<=h%d"), a.Within)
+		steps := fmt.Sprintf(one("<=%d", "<= (k*%d)", "<=h%d", "<=(two*%d-%[1]d)"), a.Within)
 		if rng.IntN(3) == 0 {
 			steps = fmt.Sprintf(one("<%d", "<h%d"), a.Within+1)
 		}
@@ -200,7 +200,7 @@ func TestRandomProperties(t *testing.T) {
 			checkAsked(t, model, list, err, []string{"p"}, [][]asked{{a}}, text)
 			continue
 		}
-		given := map[string]string{"far": "1-0.75", "kept": "x"}
+		given := map[string]string{"far": "1-0.75", "two": "3-1", "kept": "x"}
 		text := one(rng, "const int k = 1;\n", "const k=1;", "const int k;")
 		if strings.HasSuffix(text, "k;") {
 			given["k"] = one(rng, "1", "3-2")
@@ -252,6 +252,12 @@ func checkAsked(t *testing.T, p *language.Program, list []property.Property, err
 		t.Fatalf("%d properties, %v: want %d\n%s", len(list), err, len(all), text)
 	}
 	for i, got := range list {
+		begins := textAt(text, got.At)
+		for _, later := range list[i+1:] { // a list is in order, and the name begins what has one
+			if !strings.Contains(begins, textAt(text, later.At)) || names[i] != "" && begins[0] != '"' {
+				t.Fatalf("property %d begins with %.20q, another one with %.20q\n%s", i, begins, textAt(text, later.At), text)
+			}
+		}
 		if got.Err != nil || got.Name != names[i] || len(got.Formulas) != len(all[i]) {
 			t.Fatalf("property %d is %+v: want the name %q and %d formulas\n%s", i, got, names[i], len(all[i]), text)
 		}
@@ -259,12 +265,23 @@ func checkAsked(t *testing.T, p *language.Program, list []property.Property, err
 			a := all[i][k]
 			checkWhere(t, p, got.Goal, a.goal, a.Kind == 'R' && a.Path != 'F', text)
 			checkWhere(t, p, got.While, a.while, a.Path != 'U', text)
+			if begin := textAt(text, got.At); !strings.HasPrefix(begin, "{") && begin[0] != got.Kind &&
+				!strings.HasPrefix(begin, map[byte]string{'S': "LRA", 'R': "T"}[got.Kind]) {
+				t.Fatalf("a formula begins with %.20q\n%s", begin, text)
+			}
 			got.At, got.Goal, got.While = language.Pos{}, "", ""
 			if !reflect.DeepEqual(got, a.Formula) {
 				t.Fatalf("got %+v\nwant %+v\n%s", got, a.Formula, text)
 			}
 		}
 	}
+}
+
+// textAt returns a text from a place on.
+func textAt(text string, at language.Pos) string {
+	lines := strings.SplitAfter(text, "\n")[at.Line-1:]
+	line := []rune(lines[0])
+	return string(line[at.Column-1:]) + strings.Join(lines[1:], "")
 }
 
 // checkWhere: a condition that was read holds where the one that was written does, and is empty if there is none.

@@ -1072,7 +1072,13 @@ func checkLimits(t *testing.T, p *language.Program, f *found, text string) {
 	}
 	for _, o := range []language.ExploreOptions{{States: states}, {Transitions: transitions}, {States: states - 1},
 		{Transitions: transitions - 1}} {
+		var seen language.Progress
+		o.Progress = func(now language.Progress) { seen = now }
 		_, err := language.Explore(context.Background(), p, nothing{}, o)
+		all := language.Progress{States: states, Explored: states, Transitions: transitions}
+		if err == nil && seen != all {
+			t.Fatalf("progress ends with %+v: want %+v\n%s", seen, all, text)
+		}
 		below := o.States == states-1 && states > 1 || o.Transitions == transitions-1 && transitions > 1
 		if (err != nil) != below || err != nil && !strings.Contains(err.Error(), "the model is too large") {
 			t.Fatalf("%d states and %d transitions, at most %d and %d: %v\n%s", states, transitions, o.States,

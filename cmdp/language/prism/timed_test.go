@@ -328,7 +328,8 @@ func TestTimedPrograms(t *testing.T) {
 			r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
 			if wrong := !isJANI && (broken || stuck); wrong || err != nil { // JANI's may stop
 				if !wrong || err == nil {
-					t.Fatalf("an invariant is broken: %t, a state without choices: %t, error %v\n%s", broken, stuck, err, text)
+					t.Fatalf("an invariant is broken: %t, a state without choices: %t, error %v\n%s", broken, stuck, err,
+						text)
 				}
 				continue
 			}
@@ -338,7 +339,8 @@ func TestTimedPrograms(t *testing.T) {
 				x := strings.Split(r.States.StateName(s), ",")
 				// Of each module the place comes first, and clocks behind it.
 				slices.SortFunc(x, func(a, b string) int {
-					return cmp.Or(strings.Compare(a[1:2], b[1:2]), -strings.Compare(a[:1], b[:1]), strings.Compare(a, b))
+					return cmp.Or(strings.Compare(a[1:2], b[1:2]), -strings.Compare(a[:1], b[:1]),
+						strings.Compare(a, b))
 				})
 				for i := range x {
 					_, x[i], _ = strings.Cut(x[i], "=")
