@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cmdpsolve/cmdp/language"
 	"cmdpsolve/cmdp/language/prism"
@@ -217,6 +218,19 @@ func TestGrouping(t *testing.T) {
 		}
 		if got != w.value {
 			t.Fatalf("%s is %g: want %g", w.text, got, w.value)
+		}
+	}
+}
+
+// TestShorten: a text of up to 60 bytes is whole, and of another one its beginning stays.
+func TestShorten(t *testing.T) {
+	for n := range 80 {
+		text := strings.Repeat("a", n%2) + strings.Repeat("ä", n)
+		got := language.Shorten(text)
+		begin, isCut := strings.CutSuffix(got, "…")
+		if isCut != (len(text) > 60) || !strings.HasPrefix(text, begin) || !utf8.ValidString(got) ||
+			isCut && len(begin) < 59 {
+			t.Errorf("%q is shortened to %q", text, got)
 		}
 	}
 }

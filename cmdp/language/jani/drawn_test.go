@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -284,7 +285,7 @@ func drawEarning(rng *rand.Rand) (e *earning, text string) {
 	return e, fmt.Sprintf(`"variables":[{"name":"x","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":9},
 		"initial-value":0},{"name":"r0","type":"real","transient":true,"initial-value":%g},
 		{"name":"up","type":"bool","transient":true},
-		{"name":"r1","type":%s,"transient":true,"initial-value":%g}],"automata":[{"name":"P","locations":[%s],
+		{"name":"r1","type": %s,"transient":true,"initial-value":%g}],"automata":[{"name":"P","locations":[%s],
 		"initial-locations":["l0"],"edges":[%s]}],"system":{"elements":[{"automaton":"P"}]}`, e.initial[0].number, []string{`"int"`, `"real"`,
 		`{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":12}`}[rng.IntN(3)], e.initial[1].number,
 		strings.Join(locations, ","), strings.Join(edges, ","))
@@ -351,9 +352,31 @@ func TestRandomRewards(t *testing.T) {
 				e.check(t, m, p.Formulas[0].Reward, a.value, a.how)
 			}
 		}
+		e.checkBound(t, m, rng.IntN(14), text)
 		if len(of) != len(m.Rewards) {
 			t.Fatalf("%d rewards: want %d\n%s", len(m.Rewards), len(of), text)
 		}
+	}
+}
+
+// checkBound: where r1 has a bound, what an edge assigns has to keep it.
+func (e *earning) checkBound(t *testing.T, m *exchange.Model, most int, text string) {
+	t.Helper()
+	x, breaks, said := m.Described.Columns()[0].Ints, false, "r1, which is from 0 to %d, would become "
+	if e.initial[1].number > float64(most) {
+		breaks, said = true, fmt.Sprintf("the initial value of r1 is %g: want 0 to %%d", e.initial[1].number)
+	}
+	for s := range m.States() {
+		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+			for _, to := range m.Target[m.Offset[c]:m.Offset[c+1]] {
+				breaks = breaks || m.ChoiceActions.Name(c) != "time" && at(e.step[x[to]], x[s])[1] > float64(most)
+			}
+		}
+	}
+	_, err := model(regexp.MustCompile(`"r1","type": ("\w+"|\{[^}]*\})`).ReplaceAllString(text, fmt.Sprintf(
+		`"r1","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":%d}`, most)), nil)
+	if (err != nil) != breaks || err != nil && !strings.Contains(err.Error(), fmt.Sprintf(said, most)) {
+		t.Fatalf("%v: r1 goes above %d: %t\n%s", err, most, breaks, text)
 	}
 }
 

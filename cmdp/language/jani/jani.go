@@ -337,6 +337,9 @@ func (b *builder) declareTransient(d *node, name string, t typed, initial, low, 
 	if high != nil {
 		v.High = high.Int
 	}
+	if t.typ == language.Int && (initial.Int < v.Low || initial.Int > v.High) {
+		fail(initial.At, "the initial value of %s is %d: want %d to %d", shorten(name), initial.Int, v.Low, v.High)
+	}
 	v.Initial = initial.Int
 	b.transient[name] = &transient{Variable: v, at: d.at, value: initial}
 	b.listed = append(b.listed, b.transient[name])

@@ -448,11 +448,11 @@ type composed struct {
 }
 
 // drawComposed draws a composition of modules, of which each is a line of its own.
-func drawComposed(rng *rand.Rand, modules []composed) composed {
+func drawComposed(rng *rand.Rand, modules []composed, systems *[]string) composed {
 	one := modules[0]
 	if len(modules) > 1 {
 		cut := 1 + rng.IntN(len(modules)-1)
-		p, q := drawComposed(rng, modules[:cut]), drawComposed(rng, modules[cut:])
+		p, q := drawComposed(rng, modules[:cut], systems), drawComposed(rng, modules[cut:], systems)
 		sign, over := "|||", []string(nil)
 		switch rng.IntN(3) {
 		case 0:
@@ -474,6 +474,11 @@ func drawComposed(rng *rand.Rand, modules []composed) composed {
 				}
 				return ofQ == 0 && p.allows(action, ofP) || ofP == 0 && q.allows(action, ofQ)
 			}}
+	}
+	if rng.IntN(4) == 0 {
+		name := fmt.Sprintf(`"s%d"`, len(*systems))
+		*systems = append(*systems, "system "+name+" "+one.text+" endsystem\n")
+		one.text = name
 	}
 	inner, hidden := one, []string{"a", "b", "c"}[rng.IntN(3)]
 	switch rng.IntN(4) {
@@ -528,8 +533,11 @@ func TestRandomCompositions(t *testing.T) {
 				return moving == 1<<i && slices.Contains(knows, action)
 			}})
 		}
-		all := drawComposed(rng, modules)
-		text += "system " + all.text + " endsystem"
+		var systems []string
+		all := drawComposed(rng, modules, &systems)
+		systems = append(systems, "system "+all.text+" endsystem\n")
+		rng.Shuffle(len(systems), func(i, j int) { systems[i], systems[j] = systems[j], systems[i] })
+		text += strings.Join(systems, "")
 		p, err := prism.Read("m.prism", text, nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)

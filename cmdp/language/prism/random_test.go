@@ -101,7 +101,13 @@ func drawNumber(rng *rand.Rand, of []variable, depth int) term {
 		return plainTerm(fmt.Sprint(c), func([]int) int { return c })
 	}
 	a, b := drawNumber(rng, of, depth-1), drawNumber(rng, of, depth-1)
-	switch rng.IntN(13) {
+	switch rng.IntN(14) {
+	case 12:
+		k := rng.IntN(4)
+		return chain([]string{"(%s+%s+%s)", "(%s*%s*%s)", "min(%s,%s,%s)", "func(max,%s,%s,%s)"}[k],
+			[]string{"+", "*", "min", "max"}[k], a, b, drawNumber(rng, of, 0), func(x, y int) int {
+				return []int{x + y, x * y, min(x, y), max(x, y)}[k]
+			})
 	case 0:
 		return joined("(%s+%s)", "+", a, b, func(a, b int) int { return a + b })
 	case 1:
@@ -144,6 +150,14 @@ func drawNumber(rng *rand.Rand, of []variable, depth int) term {
 			}}
 	}
 	return either(drawCondition(rng, of, depth-1), a, b)
+}
+
+// chain is a term of three that one operator joins.
+func chain(text, op string, a, b, c term, of func(x, y int) int) term {
+	both := joined(text[:0], op, a, b, of)
+	all := joined(text[:0], op, both, c, of)
+	all.text = fmt.Sprintf(text, a.text, b.text, c.text)
+	return all
 }
 
 // either is a term of two cases.
@@ -215,7 +229,11 @@ func drawCondition(rng *rand.Rand, of []variable, depth int) term {
 		return joined("(%s>=%s)", "≥", a, b, func(a, b int) int { return holds(a >= b) })
 	}
 	a, b := drawCondition(rng, of, depth-1), drawCondition(rng, of, depth-1)
-	switch rng.IntN(5) {
+	switch rng.IntN(6) {
+	case 4:
+		k := rng.IntN(2)
+		return chain([]string{"(%s&%s&%s)", "(%s|%s|%s)"}[k], []string{"∧", "∨"}[k], a, b, drawCondition(rng, of, 0),
+			func(x, y int) int { return []int{x * y, max(x, y)}[k] })
 	case 0:
 		return joined("(%s&%s)", "∧", a, b, func(a, b int) int { return a * b })
 	case 1:
@@ -340,7 +358,8 @@ func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
 	p.chain = rng.IntN(3) == 0
 	of := p.variables
 	var b strings.Builder
-	b.WriteString(map[bool]string{true: "dtmc\n", false: "mdp\n"}[p.chain])
+	b.WriteString(map[bool][]string{true: {"dtmc\n", "probabilistic\n"}, false: {"mdp\n", "nondeterministic\n",
+		"\n"}}[p.chain][rng.IntN(2)+holds(!p.chain)*rng.IntN(2)])
 	if rng.IntN(3) == 0 {
 		initial := drawCondition(rng, of, 1)
 		p.initial = &initial
@@ -838,6 +857,7 @@ func line(next map[string]float64) string {
 
 // found collects what is explored, in the form of plainProgram.rows.
 type found struct {
+	owners  []int
 	rewards [][]float64
 	choices [][]foundChoice
 }
@@ -848,7 +868,8 @@ type foundChoice struct {
 	probability, rewards []float64
 }
 
-func (f *found) State(_ int, rewards []float64) error {
+func (f *found) State(owner int, rewards []float64) error {
+	f.owners = append(f.owners, owner)
 	f.rewards, f.choices = append(f.rewards, slices.Clone(rewards)), append(f.choices, nil)
 	return nil
 }
@@ -1043,6 +1064,13 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, rows m
 	if err != nil {
 		t.Fatal(err)
 	}
+	if plain.initial != nil && p.File == "m.prism" {
+		after := textAt(text, p.InitialAt)
+		within := text[:len(text)-len(after)]
+		if !regexp.MustCompile(`^[^;]*endinit`).MatchString(after) || !regexp.MustCompile(`init\s[^;]*$`).MatchString(within) {
+			t.Fatalf("the initial states stand at %v\n%s", p.InitialAt, text)
+		}
+	}
 	initial, err := r.States.Satisfying(p.File, language.Label{When: condition})
 	var starts []string
 	for _, s := range r.Initial {
@@ -1095,8 +1123,21 @@ func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explore
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	if m.Players != []int{1, 0, 2}[p.Kind] || !slices.Equal(m.PlayerNames, p.Players) {
+		t.Fatalf("%d players, %v: want %v\n%s", m.Players, m.PlayerNames, p.Players, text)
+	}
+	if names := regexp.MustCompile(`rewards(?:\s|//[^\n]*\n)+"(\w+)"`).FindAllStringSubmatch(text, -1); names != nil {
+		for k, r := range m.Rewards {
+			if r.Name != names[k][1] {
+				t.Fatalf("reward %d is %s: want %s\n%s", k, r.Name, names[k][1], text)
+			}
+		}
+	}
 	var looped []int32
 	for s, choices := range f.choices {
+		if m.Owner != nil && int(m.Owner[s]) != f.owners[s] {
+			t.Fatalf("state %d belongs to player %d: want %d\n%s", s, m.Owner[s], f.owners[s], text)
+		}
 		earned := f.rewards[s]
 		if len(choices) == 0 && slices.ContainsFunc(earned, func(x float64) bool { return x != 0 }) {
 			looped = append(looped, int32(s))
@@ -1305,7 +1346,7 @@ func TestDefinitions(t *testing.T) {
 		known[2].term = plainTerm("x2", func([]int) int { return 2 })
 		lines := []string{"const int x2 = 2;\n", "module m x0 : [0..2]; x1 : [0..2]; [] true -> (x0'=mod(x0+1,3)); " +
 			"[] true -> (x1'=mod(x1+1,3)); endmodule\n"}
-		rewards, wanted := "", []func(x []int) int(nil)
+		rewards, labels, wanted := "", []string(nil), []func(x []int) int(nil)
 		for k := 3; k < 9; k++ {
 			name, of := fmt.Sprint("x", k), known
 			word, end := "formula", ";\n"
@@ -1343,6 +1384,8 @@ func TestDefinitions(t *testing.T) {
 			case 1:
 				rewards += fmt.Sprintf("rewards %q %s : 0.25; endrewards\n", name, name)
 				wanted = append(wanted, use)
+				labels = append(labels, name)
+				rewards += fmt.Sprintf("label %q = %s;\n", name, name)
 				named.term = plainTerm("("+name+"?1:0)", use)
 			case 2:
 				rewards += fmt.Sprintf("rewards %q true : %s; endrewards\n", name, name)
@@ -1366,9 +1409,19 @@ func TestDefinitions(t *testing.T) {
 		if err != nil || len(f.rewards) != 9 {
 			t.Fatalf("%d states, %v\n%s", len(f.rewards), err, text)
 		}
+		for k, name := range labels {
+			i := slices.IndexFunc(p.Rewards, func(r language.Reward) bool { return r.Name == name })
+			states, err := r.States.Satisfying("", p.Labels[k])
+			for s, earned := range f.rewards {
+				if err != nil || p.Labels[k].Name != name || slices.Contains(states, int32(s)) != (earned[i] > 0) {
+					t.Fatalf("label %s: %v, %v of %v\n%s", name, states, err, f.rewards, text)
+				}
+			}
+		}
 		for s, earned := range f.rewards {
 			for k, x := range earned {
-				if want := wanted[k](vector(r.States.StateName(s))); x != float64(want)/4 {
+				want := wanted[k](vector(r.States.StateName(s)))
+				if x != float64(want)/4 || p.Rewards[k].Name != fmt.Sprint("x", k+3) {
 					t.Fatalf("%s is %g in %s: want %d/4\n%v\n%s", p.Rewards[k].Name, x, r.States.StateName(s), want, given, text)
 				}
 			}
@@ -1380,7 +1433,7 @@ func TestDefinitions(t *testing.T) {
 // state belongs to the player who has its choices; it is an error if that is nobody, or both.
 func TestRandomGames(t *testing.T) {
 	games := make(map[bool]int)
-	for seed := range uint64(250) {
+	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(28, seed))
 		plain, text := drawProgram(rng)
 		if plain.chain || len(plain.starts()) == 0 {
@@ -1410,7 +1463,7 @@ func TestRandomGames(t *testing.T) {
 			text += fmt.Sprintf("module twin%d [] %s -> true; endmodule\n", i, twins.text)
 		}
 		text = fmt.Sprintf("smg player one %s endplayer player two %s endplayer\n", strings.Join(lists[0], ","),
-			strings.Join(lists[1], ",")) + strings.TrimPrefix(text, "mdp")
+			strings.Join(lists[1], ",")) + text[strings.Index(text, "\n"):]
 		wrong := false
 		owners := make(map[string]int)
 		rows := plain.rows()
@@ -1432,6 +1485,17 @@ func TestRandomGames(t *testing.T) {
 			t.Fatalf("%v: want an error: %t\n%s", err, wrong, text)
 		}
 		games[wrong]++
+		if !wrong {
+			var f found
+			_, err := language.Explore(context.Background(), r.p, &f, language.ExploreOptions{Threads: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkModel(t, r.p, &f, r.result, plain.goal, text)
+			if r.p.Kind != language.Game || !slices.Equal(r.p.Players, []string{"one", "two"}) {
+				t.Fatalf("a model of kind %d of the players %v\n%s", r.p.Kind, r.p.Players, text)
+			}
+		}
 		for s := 0; !wrong && s < len(r.owners); s++ {
 			if name := fmt.Sprint(vector(r.result.States.StateName(s))); r.owners[s] != owners[name] {
 				t.Fatalf("%s belongs to player %d\n%s", name, r.owners[s], text)
