@@ -50,8 +50,9 @@ func (n names) visible(inner, outer []string) []string {
 // drawNamed draws a model of two automata in which things stand as «thing».
 func drawNamed(rng *rand.Rand, n names) string {
 	variable := func(thing string) string {
-		return fmt.Sprintf(`{"name":"«%s»","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":2},`+
-			`"initial-value":%d}`, thing, rng.IntN(3))
+		begin := fmt.Sprintf(`,"initial-value":%d`, rng.IntN(3))
+		return fmt.Sprintf(`{"name":"«%s»","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":2}%s}`, thing,
+			[]string{begin, begin, ""}[rng.IntN(3)])
 	}
 	var sum func(variables, functions []string, depth int) string
 	sum = func(variables, functions []string, depth int) string {
@@ -86,9 +87,14 @@ func drawNamed(rng *rand.Rand, n names) string {
 				rng.IntN(2), sum(own, calls, 2), rng.IntN(3), rng.IntN(2), to[0], sum(own, calls, 3)))
 		}
 		body := sum(n.visible([]string{a + "v", a + "w"}, own), n.visible(nil, calls[1:]), 2)
-		automata = append(automata, fmt.Sprintf(`{"name":"«%s»","variables":[%s,%s],"functions":[%s],
-			"locations":[{"name":"l0"},{"name":"l1"}],"initial-locations":["l0"],"edges":[%s]}`, a, variable(a+"x"),
-			variable(a+"y"), function(a+"f", a, body), strings.Join(edges, ",")))
+		restrict := ""
+		if rng.IntN(2) == 0 {
+			restrict = fmt.Sprintf(`"restrict-initial":{"exp":{"op":"≤","left":%s,"right":%d}},`, sum(own, calls, 2), rng.IntN(5))
+		}
+		automata = append(automata, fmt.Sprintf(`{"name":"«%s»","variables":[%s,%s],"functions":[%s],%s
+			"locations":[{"name":"l0"},{"name":"l1"}],"initial-locations":[%s],"edges":[%s]}`, a, variable(a+"x"),
+			variable(a+"y"), function(a+"f", a, body), restrict, []string{`"l0"`, `"l1"`, `"l0","l1"`}[rng.IntN(3)],
+			strings.Join(edges, ",")))
 	}
 	return header("mdp") + fmt.Sprintf(`"features":["functions"],"variables":[%s,%s],"functions":[%s,%s],"automata":[%s],
 		"system":{"elements":[{"automaton":"«A0»"},{"automaton":"«A1»"}]}}`, variable("g0"), variable("g1"),
@@ -96,8 +102,29 @@ func drawNamed(rng *rand.Rand, n names) string {
 		strings.Join(automata, ","))
 }
 
+// inStates returns what the variables are called in states: those of an automaton with its name before their own where
+// another thing that has a value has that name.
+func (n names) inStates() (all []string) {
+	count := make(map[string]int)
+	list := strings.Fields("g0 g1 A0x A0y A0 A1x A1y A1")
+	for _, thing := range list {
+		count[n[thing]]++
+	}
+	for _, thing := range list {
+		name, isTwice := n[thing], count[n[thing]] > 1
+		switch {
+		case isTwice && len(thing) == 3:
+			name = n[thing[:2]] + "." + name
+		case isTwice && thing[0] == 'A':
+			name += ".location"
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
 // TestNames: a model in which a name means something else in each automaton, or several things, is the one in which all
-// things have names of their own.
+// things have names of their own, or is refused as that is.
 func TestNames(t *testing.T) {
 	rng := rand.New(rand.NewPCG(64, 2))
 	for range 100 {
@@ -108,19 +135,29 @@ func TestNames(t *testing.T) {
 			called = append(called, "«"+thing+"»", name)
 			apart = append(apart, "«"+thing+"»", thing)
 		}
+		var inStates []string
 		said := func(names []string) []any {
 			m, err := model(strings.NewReplacer(names...).Replace(text), nil)
 			if err != nil {
-				t.Fatalf("%v\n%v\n%s", err, n, text)
+				if !strings.Contains(err.Error(), "no state is initial") {
+					t.Fatalf("%v\n%v\n%s", err, n, text)
+				}
+				return nil
 			}
-			all := []any{m.First, m.Offset, m.Target}
+			all := []any{m.First, m.Offset, m.Target, m.Start}
+			inStates = nil
 			for _, v := range m.Described.Columns() {
-				all = append(all, v.Ints)
+				all, inStates = append(all, v.Ints), append(inStates, v.Name)
 			}
 			return all
 		}
-		if got, want := said(called), said(apart); !reflect.DeepEqual(got, want) {
+		want := said(apart)
+		got := said(called)
+		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("got\n%v\nwant\n%v\n%v\n%s", got, want, n, text)
+		}
+		if got != nil && !slices.Equal(inStates, n.inStates()) {
+			t.Fatalf("variables %q: want %q\n%s", inStates, n.inStates(), strings.NewReplacer(called...).Replace(text))
 		}
 	}
 }
