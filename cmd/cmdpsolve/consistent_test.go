@@ -809,6 +809,48 @@ func TestGamesFit(t *testing.T) {
 	}
 }
 
+// TestLimitsAtTheEnds: a limit at the very end of what policies return is always kept, or only by those that come to
+// the other end; a little beyond it nothing, or everything, is lost.
+func TestLimitsAtTheEnds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(83, 1))
+	for trial := range 8 {
+		p := drawProblem(rng, []string{"horizon: 3", "discount: 0.75"}[trial%2])
+		p.limits = nil
+		file := p.write(t, 1)
+		text, _ := printed(t, "json", "check", file)
+		ranges := answerOf(t, text)
+		for _, name := range ranges.names("returns") {
+			low, high := ranges.obj("returns").obj(name).num("min"), ranges.obj("returns").obj(name).num("max")
+			for _, off := range []float64{-1, 0, 1} {
+				for _, atLeast := range []bool{false, true} {
+					for _, end := range []float64{low, high} {
+						bound, option := end+off*(high-low)/64, "--at-most"
+						least, most := bound-high, bound-low
+						if atLeast {
+							option, least, most = "--at-least", low-bound, high-bound
+						}
+						text, status := printed(t, "json", "check", file, option, name+"="+strconv.FormatFloat(bound, 'g', -1, 64))
+						got := answerOf(t, text)
+						says, kept := "can be kept", most >= 0
+						switch {
+						case !kept:
+							says = "cannot be kept"
+						case least >= 0:
+							says = "always kept"
+						}
+						alone := got.list("limits")[0]
+						if alone.text("alone") != says || alone.num("largest_slack") != most || got.is("feasible") != kept ||
+							(status == exitDone) != kept || (got.num("gap_lower") > 0) == kept {
+							t.Errorf("%s\n%s %s=%v, of %v to %v: %v, feasible %v, gap %v, status %d: want %s, %v", readText(t, file),
+								option, name, bound, low, high, alone, got.is("feasible"), got.num("gap_lower"), status, says, most)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestMirroredEpisodes: the episodes of a problem with all returns negated are those of the problem, negated: what is
 // told of the lowest is told of the highest, with the same intervals.
 func TestMirroredEpisodes(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -205,6 +206,46 @@ func TestNoFlagIsIgnored(t *testing.T) {
 	})
 }
 
+// TestAskedOfEveryKind: what is asked for besides an answer is there, whatever kind of problem it is asked of, or it is
+// said why not: a file, a policy that is shown or never draws, a distribution, margins.
+func TestAskedOfEveryKind(t *testing.T) {
+	kinds := []string{duel(t, rand.New(rand.NewPCG(83, 3)), "maximize"), wages(t), rides(t), "matrix:game=regret3,limit=-0.1",
+		"fleet.yaml", "means.yaml", "two-rooms.yaml", "parcel.yaml", "impossible.yaml"}
+	flagFolder(t)
+	asked := []string{"--policy new.csv", "--policy new.c", "--opponent-policy new.csv", "--worst new.yaml", "--show",
+		"--deterministic --nodes 9", "--distribution --plot new.svg", "--plot new.svg", "--safety 0.6",
+		"--policies new", "--log log.csv", "--nodes 5"}
+	for _, kind := range kinds {
+		over := ""
+		if p, err := load(kind); err == nil && len(p.declared()) > 1 {
+			over = "--over " + strings.Join(p.declared()[:2], ",")
+		}
+		for _, line := range []string{"plan " + kind, "front " + kind + " --points 9 " + over, "check " + kind} {
+			words := strings.Fields(line)
+			before := outcome(t, words...)
+			if strings.HasPrefix(before, fmt.Sprint(exitUsage)) {
+				continue
+			}
+			for _, options := range asked {
+				flag, _, _ := strings.Cut(options, " ")
+				if words[0] == "front" && !strings.Contains(options, "new") {
+					continue
+				}
+				now := outcome(t, append(slices.Clone(words), strings.Fields(options)...)...)
+				made, _ := filepath.Glob("new*")
+				for _, name := range made {
+					os.RemoveAll(name)
+				}
+				said := strings.HasPrefix(now, fmt.Sprint(exitUsage)) || strings.Contains(now, "to new")
+				if now == before && len(made) == 0 || strings.Contains(options, "new") && len(made) == 0 && !said &&
+					!strings.HasPrefix(now, fmt.Sprint(exitInfeasible)) {
+					t.Errorf("%s %s: %s is passed over: %.300s", line, options, flag, now)
+				}
+			}
+		}
+	}
+}
+
 // TestProblemFlagsReadBack: the options that say how a problem is read are read as what they say.
 func TestProblemFlagsReadBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 2))
@@ -368,5 +409,171 @@ func TestOptionsThatGoNotTogether(t *testing.T) {
 				t.Errorf("%s: %s is not named: %s", call, option, said)
 			}
 		}
+	}
+}
+
+// refusedCalls are calls that make no sense for what they are about. What is refused names every word that has no star,
+// and what stands behind an arrow.
+const refusedCalls = `
+convert *m.tra out.txt
+convert *m.tra
+convert *m.tra *x.umb --plain --xz
+convert *m.tra *x.yaml --horizon -1
+convert *m.tra *x.yaml --horizon 3 --discount *0.5
+convert *m.tra *x.yaml --discount 0
+convert *m.tra *x.yaml --discount 1.5
+convert *m.tra *x.umb --normalize 1
+convert *m.tra *x.umb --normalize -0.5
+convert fleet.yaml *x.umb > a fleet
+convert m.tra *x.umb --set *a=1
+convert m.tra *x.umb --const *a=1
+convert none.umb *x.drn
+convert *two-rooms.yaml x.umb --horizon *3
+plot > RESULT
+plot *r.json --metrics some > regret
+plot *r.json --output x.txt > svg
+plot none.json
+plot m.tra > --format json
+plot p.json > history
+plot *r.json --problem other > inventory
+plot *r.json --algorithms other > moma
+plot *r.json *--linear=x > --linear
+report > RESULT
+report *r.json > --output
+report *r.json --output x.txt > .html
+report none.json *--output *x.html
+report m.tra *--output *x.html
+report o.json *--output *x.html > no result
+man > DIR
+man *a *b > 2
+help nothing
+help *plan *check > 2
+version --licenses --format *json
+instances nothing
+instances *inventory:zz=3 > zz
+instances *inventory --format csv > YAML
+algorithms nothing
+check *inventory *two-rooms.yaml > 2 arguments
+simulate *inventory p.csv > --policy p.csv
+plan > none
+plan *inventory --gip *3 > --gap
+plan *inventory --shards *3 > compare
+plan *inventory --budget soon > 30s
+plan *inventory --iterations some > whole
+plan *inventory --gap some > number
+plan *inventory --at-most cost
+plan *inventory --at-most cost=x > none
+plan *inventory *--at-most *none=3 > none > cost
+plan *inventory --sweep cost=1:2
+plan *inventory --sweep *cost=1:x:1 > x
+plan *inventory --sweep *cost=1:2:-1 > never
+plan *inventory --sweep *cost=0:1:1e-6 > 10000
+plan *inventory --sweep *cost=1:2:1 *--sweep *cost=1:2:1 > cost is given twice
+plan *inventory *--sweep *cost=1:2:1 --policy p.csv
+plan *inventory *--sweep *none=1:2:1 > none
+plan *inventory --format xml > markdown
+front *inventory > --over
+front *inventory --over cost > two
+front *inventory --over *cost,cost > twice
+front *inventory --over *cost,none > none
+front *inventory *--over *cost,shortage --error x
+front *inventory *--over *cost,shortage --error 2
+front *inventory *--over *cost,shortage --error *0.1,0.2 > one fraction
+front *inventory *--over *cost,shortage --plot x.txt
+front *inventory *--over *cost,shortage --policies . > empty
+compare --suite *suite.yaml *inventory > not both
+compare *--suite *suite.yaml --seeds *3
+compare *--suite *suite.yaml --merge --shard *1/2
+compare *--suite *suite.yaml --wait > --merge
+compare *--suite *suite.yaml --dry-run > --submit
+compare *--suite *suite.yaml --image *x > --submit
+compare *--suite *suite.yaml --claim *x > --submit
+compare *--suite *suite.yaml *--save *x > no checkpoint
+compare *--suite *suite.yaml --shard 3/2
+compare *--suite *suite.yaml --shard a
+compare *--suite *suite.yaml --shards -1
+compare *--suite *suite.yaml --shards 3 > --shard i/3
+compare *--suite *suite.yaml --shard 1/2 --shards 3
+compare *--suite *suite.yaml --submit sge > kubernetes
+compare *--suite *suite.yaml --submit *slurm > --shards
+compare *--suite *suite.yaml --submit *slurm *--shards *2 --merge
+compare *--suite *suite.yaml --submit kubernetes *--shards *2 > --image > --claim
+compare *--suite none.yaml
+compare *--suite *suite.yaml *--merge *--results *none > no results
+learn *two-rooms.yaml --env-timeout *3s > --env-command
+learn none.yaml --env-command *x
+learn *two-rooms.yaml *--env-command *x --env-timeout 0s
+plan soccer --distribution
+plan soccer --budget *3s
+plan soccer --show
+plan soccer --deterministic > game
+check soccer --policy x.csv
+simulate soccer *--policy *p.csv > game
+front soccer *--over *win,tie > game
+plan fleet.yaml --deterministic > fleet
+plan fleet.yaml --worst *x.yaml > fleet
+plan fleet.yaml --distribution > simulate
+learn fleet.yaml > fleet
+compare fleet.yaml > fleet
+front fleet.yaml *--over *cost,win --deterministic > fleet
+plan *fleet.yaml --policy x.txt
+check fleet.yaml --policy policy.csv > fleet
+plan parcel.yaml --distribution > intervals
+plan *parcel.yaml *--sweep *energy=8:9:1 --policies new > --policy
+plan *parcel.yaml *--sweep *energy=8:9:1 --worst x.yaml
+plan *parcel.yaml --worst-for none *--worst *x.yaml
+learn clinic.yaml --episodes *3 > --steps
+learn clinic.yaml --learner moma > posterior
+learn clinic.yaml *--sample *3 > --span
+simulate inventory *--policy *p.csv --steps 3
+simulate *inventory > --policy
+plan *courier.yaml --interval 2 > 0 to 1
+`
+
+// TestRefusals: what cannot be done is refused as a mistake of the user, with the words that tell what is wrong, as
+// JSON too; nothing is written.
+func TestRefusals(t *testing.T) {
+	flagFolder(t)
+	for name, text := range map[string]string{"m.tra": "2 2 2\n0 0 1 1\n1 0 1 1\n", "o.json": "{\"a\": 1}\n", "p.csv": "",
+		"p.json": "{\"problem\": \"x\", \"prices\": []}\n", "r.json": ""} {
+		if name == "r.json" {
+			text, _ = printed(t, "json", "learn", "inventory", "--episodes", "2")
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := contents(t)
+	for call := range strings.SplitSeq(strings.TrimSpace(refusedCalls), "\n") {
+		line, words, _ := strings.Cut(call, " > ")
+		status, said := called(strings.ReplaceAll(line, "*", ""))
+		plain := strings.Join(strings.Fields(said), " ")
+		wanted := strings.Fields(line)[1:]
+		if words != "" {
+			wanted = append(wanted, strings.Split(words, " > ")...)
+		}
+		for _, word := range wanted {
+			if word[0] != '*' && !strings.Contains(plain, word) || status != exitUsage {
+				t.Errorf("%s: status %d: want %q: %s", line, status, word, said)
+			}
+		}
+		if _, formatted := optionGroups[strings.Fields(line)[0]]; !formatted || strings.Contains(line, "--format") {
+			continue
+		}
+		var out, errs bytes.Buffer
+		run(t.Context(), strings.Fields(strings.ReplaceAll(line, "*", "")+" --format json"), &out, &errs)
+		var failed struct {
+			Failed struct {
+				Status  int
+				Message string
+			}
+		}
+		if err := json.Unmarshal(out.Bytes(), &failed); err == nil && (failed.Failed.Status != status ||
+			!strings.Contains(said, failed.Failed.Message)) {
+			t.Errorf("%s: JSON has %+v: %s", line, failed, said)
+		}
+	}
+	if after := contents(t); !maps.Equal(before, after) {
+		t.Error("a call that is refused has written a file")
 	}
 }

@@ -131,7 +131,7 @@ func (o *showOptions) shownTypes(ctx context.Context, p *loaded,
 // checkFleet refuses what is for one agent.
 func (c *planCommand) checkFleet(p *loaded) error {
 	flag := firstGiven(option{"--deterministic", c.deterministic}, option{"--log", c.credible.log != ""},
-		option{"--opponent-policy", c.opponentPolicy != ""})
+		option{"--opponent-policy", c.opponentPolicy != ""}, option{"--worst", c.worst.worst != ""})
 	switch {
 	case flag != "":
 		return p.oneAgent(flag)

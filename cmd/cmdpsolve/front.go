@@ -314,6 +314,11 @@ func (c *frontCommand) options(p *loaded) (exact.FrontOptions, *planProgress) {
 // writeFiles writes policies and plot, where there is a curve.
 func (c *frontCommand) writeFiles(ctx context.Context, p *loaded, rep *frontReport, figure func() *chart.Figure) error {
 	if len(rep.Vertices) == 0 {
+		for _, path := range []string{c.policies, c.plot} {
+			if path != "" {
+				c.say("nothing is written to %s: no point of the curve is known", path)
+			}
+		}
 		return nil
 	}
 	if c.policies != "" {

@@ -313,6 +313,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
 	case p.isGame() && c.distribution:
 		return usage("--distribution: %s: a game: want a problem with one player", p.name)
+	case p.isGame() && c.deterministic:
+		return usage("--deterministic: %s: a game: want a problem with one player", p.name)
 	case p.isGame() && c.budget > 0:
 		return usage("--budget: %s: a game: want a problem with one player", p.name)
 	case p.isGame():

@@ -265,10 +265,7 @@ func writeFailure(w io.Writer, err error) error {
 		return nil
 	}
 	f := failure{Status: status, Message: err.Error(), Faults: problem.Errors{}}
-	var one *problem.Error
-	if !errors.As(err, &f.Faults) && errors.As(err, &one) {
-		f.Faults = problem.Errors{one}
-	}
+	errors.As(err, &f.Faults)
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(map[string]failure{"failed": f})

@@ -84,7 +84,7 @@ func withinBox(p *loaded, mean []float64) []float64 {
 func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
 		subject: p.subject(), Episodes: s.Episodes, Returns: report.Named[meanReport]{Names: p.Returns},
-		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.Task.Violation(withinBox(p, s.Mean))),
+		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.Task.Violation(s.Mean)),
 		Expected: expectedReport{report.Number(p.Objective(expected)), report.Number(p.Task.Violation(expected))},
 	}
 	if p.Model != nil {

@@ -314,6 +314,69 @@ func checkLeftOut(t *testing.T, file, said string) {
 	}
 }
 
+// TestWhatModelsLeaveOut: of a problem that becomes a model alone convert says exactly what the file has besides, part
+// by part, and of a model how many choices had probabilities that were no sum of 1.
+func TestWhatModelsLeaveOut(t *testing.T) {
+	rng := rand.New(rand.NewPCG(83, 2))
+	t.Chdir(t.TempDir())
+	for trial := range 48 {
+		is := func() bool { return rng.IntN(2) == 0 }
+		text := "format: cmdp/1\nstates: [a, b]\nstart: a\nlabels: {far: [b]}\nreturns: {gain: {}, cost: {}"
+		var left []string
+		add := func(has bool, file, says string) {
+			if has {
+				text += file
+				left = append(left, says)
+			}
+		}
+		derived, when := is(), rng.IntN(3)
+		if derived {
+			text += ", come: {reach: far}, soon: {reach: far, within: 2}"
+		}
+		text += "}\n"
+		add(when == 0, "horizon: 5\n", "horizon 5")
+		add(when == 1, "discount: 0.75\n", "discount 0.75")
+		add(when == 2, "discount: 1\n", "total return until absorption")
+		add(derived, "", "returns that follow from the course of an episode: come, soon")
+		add(is(), "goal: {minimize: cost}\n", "goal: minimize cost")
+		add(is(), "constraints: [{return: gain, at_least: 0.25}, {return: cost, at_most: 3}]\n",
+			"constraints: gain ≥ 0.25, cost ≤ 3")
+		add(!derived && is(), "target: {halfspace: {normal: {gain: -1, cost: 1}, offset: 7}}\n", "target set")
+		add(is(), "uncertainty: {each: model}\n", "uncertainty: each: model")
+		text += "transitions:\n  - {state: a, action: go, next: {a: 0.5, b: 0.5}, returns: {gain: 1, cost: 1}}\n"
+		if err := os.WriteFile("a.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, out := range []string{"a.umb", "a.drn", "a.tra"} {
+			want := out + " holds the model alone. What it leaves out: " + strings.Join(left, "; ")
+			status, said := called("convert a.yaml " + out)
+			if said = strings.Join(strings.Fields(said), " "); status != exitDone || said != want {
+				t.Errorf("trial %d: status %d, %q: want %q of\n%s", trial, status, said, want, text)
+			}
+		}
+		wrong := rng.IntN(4)
+		model := fmt.Sprintf("%d %d %d\n", 4, 4, 8)
+		for s := range 4 {
+			model += fmt.Sprintf("%d 0 0 %v\n%d 0 3 0.5\n", s, 0.5+map[bool]float64{true: 1e-5}[s < wrong], s)
+		}
+		if err := os.WriteFile("b.tra", []byte(model), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if wrong > 0 {
+			want = "the probabilities of " + many(float64(wrong), "choice") + " were divided by their sum"
+			status, said := called("convert b.tra b.umb")
+			if status != exitUsage || !strings.Contains(said, "state 0, choice 0") {
+				t.Errorf("%d choices: status %d, %s", wrong, status, said)
+			}
+		}
+		status, said := called("convert b.tra b.umb --normalize 1e-4")
+		if status != exitDone || strings.TrimSpace(said) != want {
+			t.Errorf("%d choices: status %d, %q: want %q", wrong, status, said, want)
+		}
+	}
+}
+
 // TestOneModelOverAnother: a model that is written where another was is read back as itself, or the file of the other
 // that is in the way is named. Beside the model alone each of these would be read as a part of it, or spoil it.
 func TestOneModelOverAnother(t *testing.T) {
