@@ -233,6 +233,28 @@ func checkHull(t *testing.T, rng *rand.Rand, f oracle.FirstOrder, d int) {
 	}
 }
 
+// TestConjugateWhereUndefined: where a function is not defined in a part of the box, the value that is told is that of
+// the point, in whatever order it is asked.
+func TestConjugateWhereUndefined(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 5))
+	for range 60 {
+		f := confined{square{gaussian(rng, 2, 1)}, func(x []float64) bool { return x[0] >= -1e-9 }}
+		c, err := oracle.NewBoxConjugate(f, []float64{-2, -1}, []float64{2, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			theta, near, y := gaussian(rng, 2, 2), gaussian(rng, 2, 1), make([]float64, 2)
+			value, _ := c.Attain(y, theta, near)
+			attained := dot(theta, y) - f.Value(y)
+			same := math.IsNaN(attained) && math.IsNaN(value) || math.Abs(value-attained) <= 1e-12*(1+math.Abs(attained))
+			if math.Abs(y[0]) > 2 || math.Abs(y[1]) > 1 || !same {
+				t.Errorf("near %v: %v with value %g, attained %g", near, y, value, attained)
+			}
+		}
+	}
+}
+
 // TestConjugateOfSquare compares with the closed form clip(c + θ/2).
 func TestConjugateOfSquare(t *testing.T) {
 	c, err := oracle.NewBoxConjugate(square{[]float64{1, 0, 0}}, []float64{-1, -1, 0.5}, []float64{3, 1, 0.5})

@@ -70,8 +70,8 @@ func TestMinNormOfHull(t *testing.T) {
 // TestMinNormOfBox: a point of a box is its own nearest point, on sides and edges too, where many steps have length 0.
 func TestMinNormOfBox(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 12))
-	for range 3000 {
-		d := 1 + rng.IntN(4)
+	for range 1500 {
+		d := 1 + rng.IntN(7)
 		lower, x, y, side := integers(rng, d, 2), gaussian(rng, d, 5), make([]float64, d), 3+rng.Float64()
 		var corners hull
 		for k := range 1 << d {
@@ -380,7 +380,7 @@ func TestMappedMembers(t *testing.T) {
 func TestMembersApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 11))
 	for trial := range 120 {
-		d, gap := 1+rng.IntN(4), math.Pow(10, -float64(rng.IntN(6)))*float64(1-2*rng.IntN(2))
+		d, gap := 1+rng.IntN(4), math.Pow(10, -float64(rng.IntN(8)))*float64(1-2*rng.IntN(2))
 		unit := math.Pow(10, float64(rng.IntN(8)-5))
 		at, way := gaussian(rng, d, 3*unit), gaussian(rng, d, 1)
 		scale(way, 1/norm(way))
@@ -425,7 +425,7 @@ func TestMembersApart(t *testing.T) {
 			continue
 		}
 		miss, _ := strconv.ParseFloat(m[2], 64)
-		least, most := 0.98*pair*unit/2, 2.02*pair*unit // in the middle, or at an end that is seen twice as large
+		least, most := 0.98*pair*unit/2, 10*pair*unit // half of it is in the middle, and found roughly
 		if m[1] == "its set by" {
 			least, most = off*unit*(1-1e-5), off*unit*(1+1e-5)
 		}
