@@ -116,10 +116,12 @@ func (s *halfspaceInBox) Bounds(lower, upper []float64) {
 }
 
 // InteriorPoint gives the middle between the centre of the box, projected, and the
-// vertex deepest in the half-space, with the room around it.
+// vertex deepest in the half-space, with the room around it. The half-space is never nearer than
+// the sides: half of the way to the vertex leads away from it by at least the sum norm of the unit
+// normal, which is at least 1, times the nearest side.
 func (s *halfspaceInBox) InteriorPoint(dst []float64) float64 {
 	check(s.Dim(), dst)
-	room, slack := math.Inf(1), s.half.level
+	room := math.Inf(1)
 	for i, a := range s.half.unit {
 		l, u := s.box.lower[i], s.box.upper[i]
 		deepest := l
@@ -130,9 +132,8 @@ func (s *halfspaceInBox) InteriorPoint(dst []float64) float64 {
 		}
 		dst[i] = (s.anchor[i] + deepest) / 2
 		room = min(room, dst[i]-l, u-dst[i])
-		slack -= a * dst[i]
 	}
-	return math.Max(math.Min(room, slack), 0)
+	return math.Max(room, 0)
 }
 
 // knapsackFace is the face of the box in the direction dir − price·normal, the

@@ -1,8 +1,14 @@
 package geometrytest_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +33,18 @@ type mutant struct {
 	face     func(dst, dir, x []float64)
 	bounds   func(lower, upper []float64)
 	interior func(dst []float64) float64
+	rows     func() (geometry.Rows, bool)
+	facts    *geometrytest.Facts // those of the square if nil
+}
+
+func (m mutant) Rows() (geometry.Rows, bool) {
+	if m.rows != nil {
+		return m.rows()
+	}
+	if p, ok := m.whole.(geometry.Polyhedral); ok {
+		return p.Rows()
+	}
+	return geometry.Rows{}, false
 }
 
 func (m mutant) Project(dst, x []float64) {
@@ -101,12 +119,34 @@ func TestMutantsDie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	large, err := geometry.NewLInfBall([]float64{1, 2}, 1.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	side, err := geometry.NewBox([]float64{0, 1}, []float64{0, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat, err := side.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := func(s *geometry.BoundedBox, k int) func() (geometry.Rows, bool) { // the row k
+		return func() (geometry.Rows, bool) {
+			rows, _ := s.Rows()
+			rows.A, rows.B = slices.Delete(rows.A, k, k+1), slices.Delete(rows.B, k, k+1)
+			rows.Equalities = max(rows.Equalities-1, 0)
+			return rows, true
+		}
+	}
+	onSide := &geometrytest.Facts{Inside: [][]float64{{0, 2}}, Outside: [][]float64{{-1, 2}}}
 	calls, gate := 0, sync.Mutex{}
 	add := func(x []float64, v float64) {
 		for i := range x {
 			x[i] += v
 		}
 	}
+	var heard []string
 	for _, m := range []struct {
 		name, law string
 		set       mutant
@@ -153,6 +193,7 @@ func TestMutantsDie(t *testing.T) {
 			}
 		}}},
 		{"is a smaller set", "stated points belong or not", mutant{whole: small}},
+		{"is a larger set", "stated points belong or not", mutant{whole: large}},
 		{"is a ball", "stated points belong or not", mutant{whole: ball}},
 		{"goes half of the way", "projection is idempotent", mutant{project: func(dst, x []float64) {
 			y := slices.Clone(x)
@@ -236,6 +277,64 @@ func TestMutantsDie(t *testing.T) {
 			dst[0], dst[1] = 5, 5
 			return 0
 		}}},
+		{"the lower bounds are too tight", "bounds contain the set", mutant{bounds: func(lower, upper []float64) {
+			s.Bounds(lower, upper)
+			lower[1] += 1e-3
+		}}},
+		{"the upper bounds are too tight", "bounds contain the set", mutant{bounds: func(lower, upper []float64) {
+			s.Bounds(lower, upper)
+			upper[0] -= 1e-3
+		}}},
+		{"a bound is no number", "bounds contain the set", mutant{bounds: func(lower, upper []float64) {
+			s.Bounds(lower, upper)
+			upper[0] = math.NaN()
+		}}},
+		{"there is room without end", "the interior point has its room", mutant{interior: func(dst []float64) float64 {
+			s.InteriorPoint(dst)
+			return math.Inf(1)
+		}}},
+		{"rows are those of a smaller set", "rows describe the set", mutant{rows: small.Rows}},
+		{"rows lack a lower side", "rows describe the set", mutant{rows: without(s, 0)}},
+		{"rows lack an upper side", "rows describe the set", mutant{rows: without(s, 3)}},
+		{"rows lack an equation", "rows describe the set", mutant{whole: flat, rows: without(flat, 0), facts: onSide}},
+		{"an equation is a limit from above", "rows describe the set", mutant{whole: flat,
+			rows: func() (geometry.Rows, bool) {
+				rows, _ := flat.Rows()
+				rows.Equalities = 0
+				return rows, true
+			}, facts: onSide}},
+		{"a limit from above is an equation", "rows describe the set", mutant{rows: func() (geometry.Rows, bool) {
+			rows, _ := s.Rows()
+			rows.Equalities = 1
+			return rows, true
+		}}},
+		{"takes large directions for infinite", "support is sublinear", mutant{maximize: func(dst, dir []float64) {
+			if s.MaximizeLinear(dst, dir); math.Hypot(dir[0], dir[1]) > 1e6 {
+				s.InteriorPoint(dst)
+			}
+		}}},
+		{"diagonal directions reach too far", "support is sublinear", mutant{maximize: func(dst, dir []float64) {
+			if s.MaximizeLinear(dst, dir); math.Abs(dir[0]) == math.Abs(dir[1]) && dir[0] != 0 {
+				large.MaximizeLinear(dst, dir)
+			}
+		}}},
+		{"face points lie beside the set", "face points are maximisers", mutant{face: func(dst, dir, x []float64) {
+			if s.ProjectFace(dst, dir, x); dir[0] == 0 && dir[1] != 0 {
+				dst[0] = 2.5
+			}
+		}}},
+		{"far points go nowhere", "projection of far points is optimal", mutant{project: func(dst, x []float64) {
+			far := math.Hypot(x[0], x[1]) > 1e4
+			if s.Project(dst, x); far {
+				dst[0] = math.NaN()
+			}
+		}}},
+		{"far points go half of the way", "projection of far points is optimal", mutant{project: func(dst, x []float64) {
+			y := slices.Clone(x)
+			if s.Project(dst, x); math.Hypot(y[0], y[1]) > 1e4 {
+				dst[0], dst[1] = (dst[0]+y[0])/2, (dst[1]+y[1])/2
+			}
+		}}},
 		{"answers change from call to call", "answers are finite and repeatable",
 			mutant{project: func(dst, x []float64) {
 				gate.Lock()
@@ -269,13 +368,65 @@ func TestMutantsDie(t *testing.T) {
 			if m.set.whole == nil {
 				m.set.whole = s
 			}
-			err := geometrytest.Check(m.set, facts)
+			known := facts
+			if m.set.facts != nil {
+				known = *m.set.facts
+			}
+			err := geometrytest.Check(m.set, known)
 			if err == nil {
 				t.Fatal("no law is broken")
 			}
+			heard = append(heard, err.Error())
 			if !strings.Contains(err.Error(), m.law) {
 				t.Errorf("want a violation of %q, have: %v", m.law, err)
 			}
+		})
+	}
+	for _, misuse := range []struct {
+		set   geometry.Set
+		facts geometrytest.Facts
+	}{{s, geometrytest.Facts{Inside: [][]float64{{1}}}}, {s, geometrytest.Facts{Outside: [][]float64{{1, 2, 3}}}},
+		{new(geometry.SecondOrderCone), geometrytest.Facts{}}} {
+		err := geometrytest.Check(misuse.set, misuse.facts)
+		if err == nil {
+			t.Fatalf("%v are points of a set of %d coordinates", misuse.facts, misuse.set.Dim())
+		}
+		heard = append(heard, err.Error())
+	}
+	checkHeard(t, heard)
+}
+
+// checkHeard: whatever a law or a misuse has to say was said of one of the wrong sets. What is said is read from the source.
+func checkHeard(t *testing.T, heard []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verb := regexp.MustCompile(`%[a-zA-Z]`)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			format, ok := call.Args[0].(*ast.BasicLit)
+			if f, selects := call.Fun.(*ast.SelectorExpr); !ok || !selects || f.Sel.Name != "Errorf" {
+				return true
+			}
+			text, _ := strconv.Unquote(format.Value)
+			words := regexp.MustCompile(verb.ReplaceAllString(regexp.QuoteMeta(text), `.*`))
+			if !slices.ContainsFunc(heard, words.MatchString) {
+				t.Errorf("%s: no wrong set is told %q", name, text)
+			}
+			return true
 		})
 	}
 }
