@@ -375,6 +375,7 @@ func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside
 		}
 	}
 	checkExtremes(t, rng, trial, s, members)
+	checkRows(t, rng, trial, s)
 	for range 6 {
 		x := ints(rng, d, 5)
 		offset, missed := geometry.Separate(s.set, near, x)
@@ -423,6 +424,30 @@ func checkNearer(t *testing.T, rng *rand.Rand, trial int, s defined, near, way [
 	}
 }
 
+// checkRows: what satisfies the rows of a set is what its definition lets in.
+func checkRows(t *testing.T, rng *rand.Rand, trial int, s defined) {
+	t.Helper()
+	p, ok := s.set.(geometry.Polyhedral)
+	if !ok {
+		return
+	}
+	rows, ok := p.Rows()
+	for range 20 {
+		x := ints(rng, s.set.Dim(), 4)
+		most := math.Inf(-1)
+		for k, a := range rows.A {
+			over := (floats.Dot(a, x) - rows.B[k]) / floats.Norm(a, 2)
+			if k < rows.Equalities {
+				over = math.Abs(over)
+			}
+			most = max(most, over)
+		}
+		if over := s.excess(x); ok && (most <= 1e-9 && over > 1e-6 || over <= 0 && most > 1e-6) {
+			t.Fatalf("trial %d: %T: the point %v is outside by %g, and out of the rows by %g", trial, s.set, x, over, most)
+		}
+	}
+}
+
 // roomInRows is how far a point is from the rows of a polyhedron, whose interior point is the one farthest from them.
 func roomInRows(s geometry.Set, x []float64) float64 {
 	room := 0.0
@@ -452,6 +477,17 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 	faces, resolves := s.set.(oracle.FaceProjector)
 	d := c.Dim()
 	best := make([]float64, d)
+	low, high, lower, upper := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+	_, box := s.set.(*geometry.BoundedBox)
+	bounds, bounded := s.set.(geometry.Bounder)
+	if bounded {
+		bounds.Bounds(lower, upper)
+		oracle.Extremes(c, low, high)
+	}
+	off := floats.Distance(lower, low, math.Inf(1)) + floats.Distance(upper, high, math.Inf(1))
+	if bounded && resolves && off > 1e-8 {
+		t.Fatalf("trial %d: %T goes from %v to %v: its bounds %v and %v are others", trial, s.set, low, high, lower, upper)
+	}
 	fat := slices.ContainsFunc(members, func(x []float64) bool { return s.excess(x) < -0.05 })
 	for n := range 6 {
 		dir, x := ints(rng, d, 1), ints(rng, d, 5)
@@ -463,6 +499,11 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 		}
 		c.MaximizeLinear(best, dir)
 		most, size, length := floats.Dot(dir, best), 1+floats.Norm(best, 2), floats.Norm(dir, 2)
+		if least, reach := geometry.LinearRange(dir, lower, upper); bounded && (most < least-tol*size ||
+			most > reach+tol*size || box && math.Abs(most-reach) > 1e-9*size) {
+			t.Fatalf("trial %d: %T: %v reaches to %g in direction %v, but its bounds from %g to %g", trial, s.set, best, most,
+				dir, least, reach)
+		}
 		if over := s.excess(best); over > tol*size {
 			t.Fatalf("trial %d: %T: the extreme point %v in direction %v is outside by %g", trial, s.set, best, dir, over)
 		}
