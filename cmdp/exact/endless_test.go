@@ -207,6 +207,11 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 			return kind, fault
 		}
 	}
+	if r.Status == exact.Optimal && status == lp.Optimal && r.Product == nil {
+		if fault := coarseFault(t, p, task, objective); fault != "" {
+			return kind, fault
+		}
+	}
 	switch {
 	case r.Status == exact.Unbounded && o.goal[r.Return] == 0:
 		return kind, fmt.Sprintf("return %d is said to be unbounded: %s", r.Return, what)
@@ -228,6 +233,24 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 		return kind, what
 	}
 	return kind, ""
+}
+
+// coarseFault returns what is wrong with an answer that need not be exact, "" for nothing: it is as near to the optimum
+// as it is asked and said to be.
+func coarseFault(t *testing.T, p *problem.Problem, task cmdp.Task, objective float64) string {
+	t.Helper()
+	const gap = 0.02
+	r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1, Gap: gap})
+	if err != nil {
+		return "coarse: " + err.Error()
+	}
+	exact.Fits(t, p.Model, task, r)
+	rounding := 1e-7 * (1 + math.Abs(objective))
+	if r.Status != exact.Optimal || r.Bound > objective+rounding || r.Objective < objective-rounding ||
+		r.Objective > objective+r.Gap+rounding {
+		return fmt.Sprintf("coarse: %v %g, bound %g, gap %g: want %g", r.Status, r.Objective, r.Bound, r.Gap, objective)
+	}
+	return ""
 }
 
 // pricesFault returns what is wrong with the prices of limits, "" for nothing: an optimum is convex in what a limit

@@ -531,6 +531,7 @@ func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance fl
 			return z, endless, math.Inf(-1), 0, err
 		}
 		near := p.gamma > nearOneDiscount && p.gamma < 1
+		proved := proved || len(z.Loops) > 0 // else a bound may be lost in the end that a master was content with
 		switch {
 		case near:
 			value, margin, err = p.solveShaped(ctx, z, dir)

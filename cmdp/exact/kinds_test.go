@@ -74,15 +74,7 @@ func drawKind(t *testing.T, rng *rand.Rand, name string, units ...float64) *kind
 		}
 		k.dim += finite.Horizon
 	}
-	var err error
-	if k.m == nil {
-		k.planner, err = NewSumPlanner(k.parts, 2, []int{1}, 1)
-	} else {
-		k.planner, err = NewPlanner(k.m, 1)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	k.planner = k.fresh()
 	if slices.Contains([]string{"totals", "means", "mixed", "discount"}, name) {
 		everyPolicy(k.m, func(policy []int32) {
 			actions := make([]int32, len(policy))
@@ -93,6 +85,19 @@ func drawKind(t *testing.T, rng *rand.Rand, name string, units ...float64) *kind
 		})
 	}
 	return k
+}
+
+// fresh returns a planner that knows nothing yet.
+func (k *kind) fresh() *Planner {
+	k.t.Helper()
+	p, err := NewSumPlanner(k.parts, 2, []int{1}, 1)
+	if k.m != nil {
+		p, err = NewPlanner(k.m, 1)
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return p
 }
 
 // drawRows draws a model with the rows of all steps or, where each has its own, of every step, at which other states
@@ -464,6 +469,7 @@ func TestEveryKind(t *testing.T) {
 				}
 				verdicts[r.Status]++
 				k.checkProof(name, task, r)
+				k.checkFew(name, rng.IntN(6), want, task)
 				if math.IsInf(want, 1) {
 					if r.Status != Infeasible {
 						t.Errorf("%s: %v: want infeasible", name, r.Status)
@@ -574,6 +580,32 @@ func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
 	}
 	if b, _ := bound.Float64(); !k.near(b, r.Proof.Bound) {
 		k.t.Errorf("%s: a bound of %g is %g in rational arithmetic", name, r.Proof.Bound, b)
+	}
+}
+
+// checkFew has a task answered in few value iterations: what is said then is true all the same, and one more is made at
+// most. Where totals or means need several programs, that is so of each.
+func (k *kind) checkFew(name string, few int, want float64, task cmdp.Task) {
+	k.t.Helper()
+	told := 0
+	opts := Options{Iterations: 1 + few, Progress: func(int, float64, float64) { told++ }}
+	r, err := k.fresh().Solve(k.t.Context(), task, opts)
+	if err != nil {
+		k.t.Fatalf("%s: %v", name, err)
+	}
+	programs := 1
+	if k.m != nil && k.m.Discount() == 1 && k.m.Horizon() == 0 {
+		programs = 3
+	}
+	if told > programs*(opts.Iterations+1) {
+		k.t.Errorf("%s: %d value iterations: want at most %d", name, told, opts.Iterations)
+	}
+	if r.Status == Infeasible && !math.IsInf(want, 1) || r.Status == Optimal && !k.near(r.Objective, want) ||
+		r.Status != Infeasible && r.Bound > want+1e-9*k.unit {
+		k.t.Errorf("%s: %d value iterations: %v %g, bound %g: want %g", name, told, r.Status, r.Objective, r.Bound, want)
+	}
+	if r.HasPolicy() {
+		k.checkReturns(name+", few", r.Returns, nil, r.Policy, r.Mixture, r.Parts)
 	}
 }
 

@@ -471,7 +471,7 @@ func TestGrowthBesideEqualMeans(t *testing.T) {
 }
 
 // TestGrowthCosts limits a total that grows by work alone, which uses fuel for ever: a mean is as good as without the
-// limit, and fuel is not.
+// limit, up to the gap that is asked for, and fuel is not.
 func TestGrowthCosts(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Means: []bool{true, false, false},
 		Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
@@ -502,10 +502,17 @@ func TestGrowthCosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Solve(t.Context(), m, cmdp.Task{Cost: goal, Target: target}, Options{})
-		refused := errors.Is(err, ErrNoTotal) && k == 1
-		if !refused && (err != nil || r.Status != Optimal || !(math.Abs(r.Objective-want) <= 1e-9)) {
-			t.Errorf("return %d: %+v, %v: want %g", k, r, err, want)
+		for _, gap := range []float64{0, 1e-3, 0.3} {
+			task := cmdp.Task{Cost: goal, Target: target}
+			r, err := Solve(t.Context(), m, task, Options{Gap: gap})
+			if errors.Is(err, ErrNoTotal) && k == 1 {
+				continue
+			}
+			if err != nil || r.Status != Optimal || !(math.Abs(r.Objective-want) <= gap+1e-9) {
+				t.Errorf("return %d, gap %g: %+v, %v: want %g", k, gap, r, err, want)
+				continue
+			}
+			Fits(t, m, task, r)
 		}
 	}
 }

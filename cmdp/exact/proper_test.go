@@ -410,6 +410,68 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	}
 }
 
+// TestLowerValuesOfDiscounts: whatever values are at hand, no policy is below the bound that they show, be the discount
+// near 1 or the states rare where they lack something; and the bound is at most as far off as if all lacked as much.
+func TestLowerValuesOfDiscounts(t *testing.T) {
+	sharper := 0
+	for trial := range 200 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 40))
+		spec := cmdp.ModelSpec{Dim: 2, Discount: []float64{0.8, 0.999, 0.99999}[trial%3],
+			Start: []cmdp.StartState{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}}}
+		m := drawRows(t, rng, spec, 1, 4, false)
+		p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(2), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
+		z, _, _, _, err := p.solve(t.Context(), dir, 0, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		low := &lowerValues{p: p, dir: dir, v: p.liftValues(nil, z)}
+		for s := range low.v {
+			if rng.IntN(2) == 0 && p.k.First[s] < p.k.First[s+1] {
+				low.v[s] += math.Pow(10, -float64(rng.IntN(7))) * rng.NormFloat64()
+			}
+		}
+		if rng.IntN(2) == 0 { // the same values as a rough part and a small one
+			low.small = make([]float64, len(low.v))
+			for s := range low.v {
+				if p.k.First[s] < p.k.First[s+1] {
+					low.small[s] = rng.NormFloat64()
+					low.v[s] -= low.small[s]
+				}
+			}
+		}
+		value, margin := low.bound(z.Quotient)
+		least, most := math.Inf(1), 0.0
+		everyPolicy(m, func(policy []int32) {
+			actions := make([]int32, len(policy))
+			for s, c := range policy {
+				actions[s] = max(0, c-p.k.First[s])
+				if c >= 0 {
+					most = max(most, low.shortfall(s, int(c)))
+				}
+			}
+			e, err := Evaluate(t.Context(), m, cmdp.Deterministic{actions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, floats.Dot(dir, e.Returns))
+		})
+		rounding := 1e-9 * (1 + math.Abs(least))
+		if far := most / (1 - m.Discount()); value-margin > least+rounding || margin > 1.01*far+rounding {
+			t.Errorf("trial %d: values %v show %g ± %g: the least is %g, and states lack %g at most", trial, low.v, value,
+				margin, least, most)
+		} else if margin < 0.9*far {
+			sharper++
+		}
+	}
+	if sharper < 20 {
+		t.Errorf("%d bounds are sharper than those of the largest lack: want more", sharper)
+	}
+}
+
 // TestPlannerOfTotals: a planner that goes from task to task, and comes back, has the answers of plans made one
 // by one, also where totals may go on for ever.
 func TestPlannerOfTotals(t *testing.T) {
