@@ -246,10 +246,11 @@ func TestOptimaInOtherWords(t *testing.T) {
 		for second := range opposite {
 			p, err := problem.ReadWith(path, problem.ReadOptions{Constants: map[string]string{"N": "2"},
 				Property: &problem.Property{File: "p.props",
-					Text: `multi(R{"time"}` + first + `=? [C<=3], R{"fuel"}` + second + `=? [C<=3])`}})
+					Text: `multi(R{"time"}` + first + `=? [C<=3], R{"fuel"}` + second + `=? [C<=3], ` +
+						`P` + first + `=? [G<=3 x<1])`}})
 			sign := map[string]string{"min": "-", "max": "+"}
-			if want := []string{sign[first] + "time", sign[second] + "fuel"}; err != nil ||
-				!slices.Equal(p.TradeOff, want) {
+			want := []string{sign[first] + "time", sign[second] + "fuel", sign[opposite[first]] + "leaves"}
+			if err != nil || !slices.Equal(p.TradeOff, want) {
 				t.Errorf("%s of time and %s of fuel: error %v, or traded off as %v: want %v", first, second, err, p, want)
 			}
 		}

@@ -588,6 +588,12 @@ func checkTables(t *testing.T, x *Process, tables *policyTables, mixture []drawn
 	if !slices.IsSorted(tables.Upto) || tables.Upto[len(tables.Upto)-1] != 1 || len(tables.Upto) != len(mixture) {
 		t.Fatalf("sums of weights %v", tables.Upto)
 	}
+	named := func(name string) bool { _, number := labelNumber(name); return !number }
+	for i, name := range tables.Actions { // numbers stay what they are
+		if tables.Memory == nil && !slices.ContainsFunc(tables.Actions, named) && name != fmt.Sprint(i) {
+			t.Fatalf("action %s has the number %d", name, i)
+		}
+	}
 	for i, policy := range mixture {
 		for h := range steps {
 			table := tables.Table[i*steps+h]

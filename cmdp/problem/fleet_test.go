@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -113,13 +114,23 @@ func TestDrawnFleets(t *testing.T) {
 			}
 			text += "}\n"
 		}
-		p, err := Parse("fleet.yaml", []byte(text), files)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+		// A constant that is set is one of the file of the fleet, of which models know nothing.
+		p, err := parse("fleet.yaml", "let: {k: 1}\n"+text, files, limits{maxStates, maxHorizon, maxStored},
+			ReadOptions{Set: map[string]string{"k": "2"}})
+		if err != nil || !slices.Equal(p.Constants(), []Constant{{"k", 2}}) {
+			t.Fatalf("%v, %v\n%s", err, p, text)
 		}
+		for range rng.IntN(4) {
+			p.Constraints = append(p.Constraints, drawSteps(rng, time == "horizon: 3"))
+		}
+		p.Goal.Maximize = p.Returns[rng.IntN(4)]
 		var b bytes.Buffer
 		if err := Write(&b, p); err != nil {
 			t.Fatalf("%v\n%s", err, text)
+		}
+		again := mustParse(t, b.String())
+		if again.Goal != p.Goal || !reflect.DeepEqual(again.Constraints, p.Constraints) {
+			t.Fatalf("%v and %v are read from\n%s", again.Goal, again.Constraints, b.String())
 		}
 		checkUnwritable(t, rng, p)
 		i, count := rng.IntN(len(goes)), 2+2*rng.IntN(2) // another number of agents than begin somewhere
@@ -130,7 +141,7 @@ func TestDrawnFleets(t *testing.T) {
 		if (err != nil) != (starts[i] > 0) || err != nil && !strings.HasSuffix(err.Error(), want) {
 			t.Fatalf("%v: want %s\n%s", err, want, odd)
 		}
-		for i, m := range slices.Concat(p.Fleet, mustParse(t, b.String()).Fleet) { // as read, and as written
+		for i, m := range slices.Concat(p.Fleet, again.Fleet) { // as read, and as written
 			i %= len(goes)
 			if got := timeOf(m.Agent.Model); got != strings.ReplaceAll(time, ":", "") {
 				t.Errorf("%s has %s\n%s", m.Name, got, text)
@@ -144,6 +155,31 @@ func TestDrawnFleets(t *testing.T) {
 			checkGoes(t, &m, goes[i], text)
 		}
 	}
+}
+
+// drawSteps draws a limit of a fleet, at steps of three or of the expected total.
+func drawSteps(rng *rand.Rand, steps bool) Limit {
+	least := float64(rng.IntN(3)) - 1
+	most := least + float64(rng.IntN(2))
+	c, list := Limit{Return: fmt.Sprint("f", rng.IntN(4))}, rng.IntN(3)
+	length := 0
+	if steps {
+		at := rng.IntN(4)
+		c.EachStep = at == 1
+		c.Steps = []string{"", "", "2-3", "1"}[at]
+		length = []int{0, 3, 2, 1}[at]
+	}
+	if length == 0 {
+		list = 0
+	}
+	c.AtLeast, c.AtMost = &least, &most
+	switch list {
+	case 1:
+		c.AtMost, c.MostAt = nil, slices.Repeat([]float64{most}, length)
+	case 2:
+		c.AtLeast, c.LeastAt = nil, slices.Repeat([]float64{least}, length)
+	}
+	return c
 }
 
 // checkUnwritable spoils one type of a fleet, which is then named where the fleet is written.
@@ -225,10 +261,24 @@ func TestModelsOfTypes(t *testing.T) {
 			model += ", horizon: 2"
 		}
 		model = "{" + model + ", transitions: [" + row + "]}"
+		missing := rng.IntN(6) == 0
+		if missing {
+			model = strings.Replace(model, ", start: 0", "", 1)
+		}
 		files, name := fstest.MapFS{"a.yaml": {Data: []byte(model)}}, []string{"a.yaml", model}[rng.IntN(2)]
 		text := "format: cmdp/1\nreturns: [r]\nfleet:\n  - {name: a, count: 2, model: " + name + "}\n"
 		_, err := Parse("fleet.yaml", []byte(text), files)
 		var es Errors
+		if missing { // what does not stand anywhere is told where the model stands
+			place := "a.yaml: start: missing: "
+			if name == model {
+				place = "fleet.yaml:4:32: fleet[0].model.start: missing: "
+			}
+			if !errors.As(err, &es) || len(es) != 1 || !strings.HasPrefix(err.Error(), place) {
+				t.Fatalf("%v: want %s\n%s", err, place, text)
+			}
+			continue
+		}
 		if errors.As(err, &es) != (len(want) > 0) || err != nil && len(es) != len(want) {
 			t.Fatalf("%v: want %v\n%s", err, want, text)
 		}

@@ -26,6 +26,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"horizon: 3", "horizon: 3\nreturn_to_go: {r: [1, 2]}", "must contain 0"},
 		{"horizon: 3", "horizon: 3\nreturn_to_go: {r: [0, 2]}", "promised"},
 		{"horizon: 3", "horizon: 3\nconstraints: {return: r}", "a list"},
+		{"horizon: 3", "horizon: 3\nconstraints: [{return: r, at_most: -0x1p4}]", "want a number"},
 		{"horizon: 3", "horizon: 3\nconstraints: [{return: r, steps: 1-2, at_most: 1}]", "for fleets"},
 		{"{0: 0.5, 1: 0.5}", "{0: [0.6, 1], 1: [0.6, 1]}", "transitions[0].next"},
 		{"{0: 0.5, 1: 0.5}", "{0: [0, 0.3], 1: [0, 0.6]}", "transitions[0].next"},

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -354,6 +355,11 @@ func TestEveryMemberIsLocated(t *testing.T) {
 	found := 0
 	for _, text := range spellings(t, rng) {
 		p := mustParse(t, text)
+		for _, stopped := range []error{nil, context.Canceled, fmt.Errorf("%w", context.DeadlineExceeded)} {
+			if err := p.Located(stopped); err != stopped {
+				t.Fatalf("%v is told as %v", stopped, err)
+			}
+		}
 		root, _ := new(decoder).root(text)
 		var walk func(n *node, at string)
 		walk = func(n *node, at string) {

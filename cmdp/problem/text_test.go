@@ -87,6 +87,39 @@ func TestLimitsInWords(t *testing.T) {
 	}
 }
 
+// TestLimitsByDefinition: of all limits those are good that bound something, in one way at most, with what that needs.
+func TestLimitsByDefinition(t *testing.T) {
+	numbers := []*float64{nil}
+	for _, x := range []float64{0, 0.5, 1, 1.5, math.NaN()} {
+		numbers = append(numbers, &x)
+	}
+	inside := func(part *float64) bool { return part == nil || *part > 0 && *part <= 1 }
+	for i := range 6 * 6 * 6 * 6 * 48 {
+		c := Limit{Return: "r", AtLeast: numbers[i%6], AtMost: numbers[i/6%6], Probability: numbers[i/36%6],
+			CVaR: numbers[i/216%6]}
+		rest := i / 1296
+		c.Always = rest%2 == 1
+		c.EachStep = rest/2%2 == 1
+		c.Steps = []string{"", "1-2"}[rest/4%2]
+		c.MostAt = [][]float64{nil, {1, 2}}[rest/8%2]
+		c.LeastAt = [][]float64{nil, {1, 2}, {}}[rest/16]
+		ways := 0
+		for _, given := range []bool{c.Always, c.Probability != nil, c.CVaR != nil, c.EachStep, c.Steps != ""} {
+			if given {
+				ways++
+			}
+		}
+		lists, both := c.MostAt != nil || c.LeastAt != nil, c.AtLeast != nil && c.AtMost != nil
+		good := (lists || c.AtLeast != nil || c.AtMost != nil) && ways <= 1 &&
+			(!lists || c.EachStep || c.Steps != "") &&
+			!(both && (*c.AtLeast > *c.AtMost || c.Probability != nil || c.CVaR != nil)) &&
+			inside(c.Probability) && inside(c.CVaR)
+		if err := c.Check(); good != (err == nil) {
+			t.Fatalf("%v, error %v: %+v", c.String(), err, c)
+		}
+	}
+}
+
 // TestOtherLineEndings reads the examples as other systems save them.
 func TestOtherLineEndings(t *testing.T) {
 	for _, name := range []string{"steps.yaml", "two-rooms.yaml", "absorbed.yaml", "discounted.json"} {
@@ -100,6 +133,10 @@ func TestOtherLineEndings(t *testing.T) {
 			if d := difference(p, mustParse(t, text)); d != "" {
 				t.Errorf("%s differs in its %s when saved otherwise", name, d)
 			}
+		}
+		_, err = Parse("test.yaml", []byte(string(data)+"---\n"+string(data)), nil)
+		if err == nil || !strings.Contains(err.Error(), "a second document begins") && name != "discounted.json" {
+			t.Errorf("%s twice: %v", name, err)
 		}
 	}
 	_, err := Parse("p.yaml", []byte("# one\r\nformat: cmdp/1 # two\r\n# three\r\nhorizon: 0\r\n"), nil)
