@@ -324,6 +324,22 @@ func TestOpenedFiles(t *testing.T) {
 		if _, err := ReadWith(filepath.Join(folder, "fleet.yaml"), opts); err != nil {
 			t.Fatal(err)
 		}
+		// A file of a folder above is refused unless that is allowed; so is, either way, one that is not there.
+		above := filepath.Join(folder, "in", "fleet.yaml")
+		for name, said := range map[string]string{"../a.yaml": "outside of the problem's folder", "b.yaml": "",
+			"c.yaml": "no such file"} {
+			text := "format: cmdp/1\nreturns: [r]\nfleet: [{name: a, count: 1, model: " + name + "}]\n"
+			if err := os.WriteFile(above, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ReadWith(above, ReadOptions{Outside: outside})
+			if name[0] == '.' && outside {
+				said = ""
+			}
+			if (err == nil) != (said == "") || err != nil && !strings.Contains(err.Error(), said) {
+				t.Errorf("%s, outside %v: %v: want %q", name, outside, err, said)
+			}
+		}
 		if !maps.Equal(told, want) {
 			t.Errorf("opened %v: want %v", slices.Sorted(maps.Keys(told)), slices.Sorted(maps.Keys(want)))
 		}

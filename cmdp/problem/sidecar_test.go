@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"maps"
@@ -709,6 +710,63 @@ func TestBadValues(t *testing.T) {
 					t.Errorf("%s: %s %s is no error", form, column, value)
 				}
 			}
+		}
+	}
+}
+
+// TestColumnsOfTables: a table names its columns in any order, each once, none is missing or unknown, and no return is
+// called as another column. Each mistake is told by the name of its column.
+func TestColumnsOfTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 7))
+	cells := map[string]string{"state": "0", "action": "go", "next": "0", "probability": "1", "r": "2", "q": "3"}
+	for range 200 {
+		returns := []string{"r", []string{"q", "q", "q", "step", "opponent", "next"}[rng.IntN(6)]}
+		columns := []string{"state", "action", "next", "probability", "r"}
+		want, other := make(map[string]bool), returns[1]
+		switch {
+		case other == "q":
+			columns = append(columns, other)
+		case other != "next" && rng.IntN(2) == 0:
+			columns = append(columns, other)
+			want[other] = true
+		default:
+			want[other] = true
+		}
+		for _, optional := range []string{"step", "opponent"} {
+			if rng.IntN(4) == 0 && !slices.Contains(columns, optional) {
+				columns = append(columns, optional)
+			}
+		}
+		rng.Shuffle(len(columns), func(i, j int) { columns[i], columns[j] = columns[j], columns[i] })
+		odd := rng.IntN(len(columns))
+		needed := !slices.Contains([]string{"step", "opponent"}, columns[odd])
+		switch rng.IntN(6) {
+		case 0:
+			if needed {
+				want[columns[odd]] = true
+			}
+			columns = slices.Delete(columns, odd, odd+1)
+		case 1:
+			columns = append(columns, columns[odd])
+			want[columns[odd]] = true
+		case 2:
+			columns = slices.Insert(columns, odd, "zzz")
+			want["zzz"] = true
+		}
+		text := strings.Join(columns, ",") + "\n"
+		for i, column := range columns {
+			text += strings.Repeat(",", min(i, 1)) + cells[column]
+		}
+		p, err := Parse("p.yaml", []byte("format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: ["+
+			strings.Join(returns, ", ")+"]\ntransitions: {file: rows.csv}\n"), fstest.MapFS{"rows.csv": {Data: []byte(text)}})
+		told := make(map[string]bool)
+		var es Errors
+		errors.As(err, &es)
+		for _, e := range es {
+			told[e.Key] = true
+		}
+		if !maps.Equal(told, want) || err == nil && !slices.Equal(p.Model.Rows(0).Returns(0), []float64{2, 3}) {
+			t.Fatalf("%v: want mistakes in %v\n%v\n%s", err, want, returns, text)
 		}
 	}
 }
