@@ -54,6 +54,8 @@ func TestRefused(t *testing.T) {
 		{`"body": {"op": "+", "left": "v"`,
 			`"body": {"op": "+", "left": {"op": "call", "function": "f", "args": ["v"]}`, "5:118",
 			"functions[0].body.left: function f calls itself: recursion is not supported"},
+		{`[{"name": "v", "type": "int"}]`, `[{"name": "v", "type": "list"}]`, "5:81", `the type "list" is not supported`},
+		{`"name": "f", "type": "int"`, `"name": "f", "type": "list"`, "5:37", `the type "list" is not supported`},
 		{`"args": ["x"]`, `"args": []`, "8:103", "0 arguments for function f: want 1"},
 		{`"function": "f"`, `"function": "g"`, "8:103", "unknown function g"},
 		{`{"op": "<", `, `{"op": "<<", `, "7:62", `guard.exp: the operator "<<" is not supported`},

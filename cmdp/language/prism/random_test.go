@@ -1437,7 +1437,7 @@ func TestDefinitions(t *testing.T) {
 			}
 			kind := rng.IntN(3)
 			value := []func(*rand.Rand, []variable, int) term{drawNumber, drawCondition, drawQuarters}[kind](rng, of, 2)
-			if whole := drawNumber(rng, of, 1); isConstant && kind == 2 && rng.IntN(2) == 0 {
+			if whole := drawNumber(rng, of, rng.IntN(2)); isConstant && kind == 2 && rng.IntN(2) == 0 {
 				value = term{whole.text, whole.jani, func(x []int) int { return 4 * whole.of(x) }}
 			}
 			if isConstant {
@@ -1658,7 +1658,7 @@ func TestRepeated(t *testing.T) {
 // follows from variables.
 func TestClockRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(24, 1))
-	for range 60 {
+	for range 120 {
 		var draw func(of []int, depth int) term // each variable once
 		draw = func(of []int, depth int) term {
 			if depth == 0 || len(of) < 2 {
@@ -1703,14 +1703,28 @@ func TestClockRanges(t *testing.T) {
 			at[4] = k >> 4
 			most = max(most, bound.of(at))
 		}
-		text += "[] x>=" + bound.text + " -> true; endmodule"
+		form := []string{"%s", "%s", "%s", "(%s)*2", "(%s)+0.5", "max((%s)*2,1)", "(%s)+3000000000", "(%s)/1"}[rng.IntN(8)]
+		text += "[] x>=" + fmt.Sprintf(form, bound.text) + " -> true; endmodule"
 		p, err := prism.Read("m.prism", text, nil)
+		if form != "%s" {
+			if err == nil || !strings.Contains(err.Error(), "no bound of the number that a clock is compared with is known") {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			continue
+		}
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		i := slices.IndexFunc(p.Variables, func(v language.Variable) bool { return v.Name == "x" })
 		if got := p.Variables[i].High; got != int64(most)+1 {
 			t.Errorf("the clock counts to %d: want %d\n%s", got, most+1, text)
+		}
+		for _, k := range []int{most, most + 1} { // which only conditions look at
+			_, err := p.Parse(fmt.Sprintf("x>=%d", k))
+			if (err == nil) != (k == most) || err != nil && !strings.Contains(err.Error(), fmt.Sprintf(
+				"a clock that counts to %d, as far as the model looks at it, is compared with %d", most, k)) {
+				t.Fatalf("x>=%d: %v\n%s", k, err, text)
+			}
 		}
 	}
 }
