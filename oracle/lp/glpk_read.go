@@ -49,7 +49,8 @@ func (s *glpkSolver) readOptimum(dst *Solution) {
 			c -= s.value[j][t] * dst.Duals[i]
 		}
 		dst.X[j] = s.inside(j, dst.X[j])
-		if x := dst.X[j] / s.col.scale[j]; x > s.col.lower[j] && x < s.col.upper[j] {
+		x, lower, upper := dst.X[j]/s.col.scale[j], s.col.lower[j], s.col.upper[j]
+		if lower < upper && (x > lower || c < 0) && (x < upper || c > 0) {
 			c = 0
 		}
 		dst.ReducedCosts[j] = s.col.allowed(j, c) / s.col.scale[j]

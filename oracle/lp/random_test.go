@@ -1,6 +1,7 @@
 package lp_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -84,6 +85,9 @@ func TestRandom(t *testing.T) {
 			if err := verify(p, sol, tolerance[b.Name]); err != nil {
 				t.Fatalf("seed %d: %s: %v\n%+v", seed, b.Name, err, p)
 			}
+			if err := rests(p, sol); err != nil {
+				t.Fatalf("seed %d: %s: %v\n%+v", seed, b.Name, err, p)
+			}
 			if sol.Status == lp.Optimal && !vertex(p, sol.X) {
 				t.Fatalf("seed %d: %s: %v is no vertex\n%+v", seed, b.Name, sol.X, p)
 			}
@@ -102,6 +106,17 @@ func TestRandom(t *testing.T) {
 			t.Errorf("only %d problems are %v", seen[s], s)
 		}
 	}
+}
+
+// rests wants a variable with a reduced cost to be at the bound that this leans on, exactly.
+func rests(p *lp.Problem, sol *lp.Solution) error {
+	for j, d := range sol.ReducedCosts {
+		lower, upper := bounds(p, j)
+		if d > 0 && sol.X[j] != lower || d < 0 && sol.X[j] != upper {
+			return fmt.Errorf("reduced cost %d is %g at %g in [%g, %g]", j, d, sol.X[j], lower, upper)
+		}
+	}
+	return nil
 }
 
 // vertex says whether the columns of the variables that rest at no bound are independent in the rows that hold, by

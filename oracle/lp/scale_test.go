@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // rescale multiplies the rows of p, its columns, its costs and all its bounds by
@@ -117,22 +119,36 @@ func TestAlone(t *testing.T) {
 		t.Skip("this build has no GLPK")
 	}
 	answered := map[lp.Status]int{}
-	failed := 0
+	failed, iterations := 0, 0
 	for seed := range uint64(1500) {
 		rng := rand.New(rand.NewPCG(seed, 24))
 		p := randomProblem(rng)
 		want := solve(t, lp.Backends()[0], p)
 		scaled, factor := rescale(rng, p, int(seed%4))
+		if seed%3 == 0 { // all bounds are small
+			const by = 1e-9
+			factor *= by
+			floats.Scale(by, scaled.Lower)
+			floats.Scale(by, scaled.Upper)
+			for i := range scaled.Rows {
+				scaled.Rows[i].Lower *= by
+				scaled.Rows[i].Upper *= by
+			}
+		}
 		s, err := b.NewSolver(scaled)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := new(lp.Solution)
+		got := &lp.Solution{Iterations: -1}
 		if err := s.Solve(got); err != nil {
 			failed++
 			continue
 		}
 		answered[got.Status]++
+		iterations += got.Iterations
+		if got.Iterations < 0 {
+			t.Errorf("seed %d: %d iterations", seed, got.Iterations)
+		}
 		if got.Status != want.Status || got.Status == lp.Optimal &&
 			math.Abs(got.Objective/factor-want.Objective) > 1e-6*(1+math.Abs(want.Objective)) {
 			t.Errorf("seed %d: %v %g, embedded %v %g", seed, got.Status, got.Objective/factor, want.Status, want.Objective)
@@ -140,8 +156,14 @@ func TestAlone(t *testing.T) {
 		if err := verify(scaled, got, tolerance[b.Name]); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
+		if err := rests(scaled, got); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
 	}
 	if failed > 15 || min(answered[lp.Optimal], answered[lp.Infeasible], answered[lp.Unbounded]) < 100 {
 		t.Errorf("GLPK failed %d times; answers %v", failed, answered)
+	}
+	if iterations < 1500 {
+		t.Errorf("%d iterations: want one for a program and more", iterations)
 	}
 }
