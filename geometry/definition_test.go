@@ -28,10 +28,13 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		kind = 2 // balls rather than points
 	}
 	if depth > 0 && rng.IntN(2) == 0 {
-		kind = 12 + rng.IntN(11)
+		kind = 12 + rng.IntN(13)
 	}
-	if kind == 1 {
+	switch kind {
+	case 1:
 		kind = 4
+	case 23, 24:
+		kind = 15
 	}
 	c, r := ints(rng, d, 2), float64(rng.IntN(4))*(1+0.005*float64(rng.IntN(3)-1)) // just not touching too
 	if rng.IntN(4) == 0 {
@@ -588,7 +591,9 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 			continue
 		}
 		for i, l := range lower {
-			upper[i] = l + float64(rng.IntN(7))
+			if upper[i] = l + float64(rng.IntN(7)); rng.IntN(3) == 0 {
+				lower[i] -= 9
+			}
 		}
 		box, _ := geometry.NewBox(lower, upper)
 		s.set, err = geometry.Restrict(s.set, box)

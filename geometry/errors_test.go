@@ -256,7 +256,9 @@ func TestConstructorsRefuseNumbers(t *testing.T) {
 		"image's shift": func(v float64) (any, error) {
 			return geometry.NewImage(rows{{1, 1}}, []float64{v}, ball)
 		},
-		"preimage": func(v float64) (any, error) { return geometry.NewPreimage(rows{{0}, {v}}, nil, ball) },
+		"preimage":        func(v float64) (any, error) { return geometry.NewPreimage(rows{{0}, {v}}, nil, ball) },
+		"maximiser":       func(v float64) (any, error) { return geometry.FromMaximizer(sides{-2, v}) },
+		"maximiser below": func(v float64) (any, error) { return geometry.FromMaximizer(sides{-math.Abs(v), 3}) },
 		"preimage's shift": func(v float64) (any, error) {
 			return geometry.NewPreimage(rows{{1}, {0}}, []float64{0, v}, ball)
 		},
@@ -475,5 +477,17 @@ func TestTouchingHalfspaces(t *testing.T) {
 			t.Errorf("trial %d: %T touches what is beyond %g in direction %v at %v, off by %g", trial, whole, most, normal, x,
 				off)
 		}
+	}
+}
+
+// sides is an interval in the second coordinate, known by its maximiser.
+type sides [2]float64
+
+func (s sides) Dim() int { return 2 }
+
+func (s sides) MaximizeLinear(dst, dir []float64) {
+	dst[0], dst[1] = 0, s[0]
+	if dir[1] > 0 {
+		dst[1] = s[1]
 	}
 }
