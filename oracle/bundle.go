@@ -36,7 +36,7 @@ func newBundle(c *BundleConjugate) *bundle {
 	return &bundle{
 		BundleConjugate: c, dual: make([]float64, d), best: make([]float64, d),
 		point: make([]float64, d), slope: make([]float64, d), corner: make([]float64, d),
-		nearest: leastDistance{dim: d},
+		nearest: leastDistance{dim: d, equal: len(c.normals)},
 	}
 }
 
@@ -83,7 +83,8 @@ func (w *bundle) minimize(dual, near []float64) {
 }
 
 // enterDomain replaces the point by its projection on the domain, and keeps the
-// plane that separates the two.
+// plane that separates the two. It goes through the extreme point: where the point is outside by
+// rounding, the direction is rounded too, and a plane through the projection cuts the domain.
 func (w *bundle) enterDomain() {
 	if w.projector == nil {
 		return
@@ -91,8 +92,10 @@ func (w *bundle) enterDomain() {
 	copy(w.slope, w.point)
 	w.projector.Project(w.point, w.point)
 	floats.Sub(w.slope, w.point)
+	removeComponents(w.slope, w.normals)
 	if length := floats.Norm(w.slope, 2); length > 1e-13*(floats.Norm(w.point, 2)+math.SmallestNonzeroFloat64) {
-		w.keep(plane{length: length, domain: true})
+		w.domain.MaximizeLinear(w.corner, w.slope)
+		w.keep(plane{length: length, domain: true}, w.corner)
 	}
 }
 
@@ -122,22 +125,22 @@ func (w *bundle) visit() bool {
 		w.bound = value
 		return true
 	}
-	w.keep(plane{value: value, length: length})
+	w.keep(plane{value: value, length: length}, w.point)
 	if len(w.planes) <= 2 {
 		w.raise(w.slope, value-floats.Dot(w.slope, w.point))
 	}
 	return false
 }
 
-// keep adds a plane through the point with the slope, reusing memory.
-func (w *bundle) keep(p plane) {
+// keep adds a plane through a point with the slope, reusing memory.
+func (w *bundle) keep(p plane, at []float64) {
 	if len(w.planes) < cap(w.planes) {
 		w.planes = w.planes[:len(w.planes)+1]
 	} else {
 		w.planes = append(w.planes, plane{})
 	}
 	last := &w.planes[len(w.planes)-1]
-	p.at = append(last.at[:0], w.point...)
+	p.at = append(last.at[:0], at...)
 	p.slope = append(last.slope[:0], w.slope...)
 	*last = p
 }
@@ -147,6 +150,9 @@ func (w *bundle) keep(p plane) {
 func (w *bundle) approach(level float64) bool {
 	n, d := &w.nearest, w.Dim()
 	n.rows, n.rhs = n.rows[:0], n.rhs[:0]
+	for _, normal := range w.normals { // best is in the plane
+		n.rows, n.rhs = append(n.rows, normal...), append(n.rhs, 0)
+	}
 	for i := range d { // positions relative to best keep small differences exact
 		n.rows = appendAxis(n.rows, d, i, 1)
 		n.rhs = append(n.rhs, w.upper[i]-w.best[i])
@@ -188,7 +194,7 @@ func appendAxis(rows []float64, d, i int, sign float64) []float64 {
 // improveBound combines the planes with the multipliers of the last projection.
 func (w *bundle) improveBound() {
 	total := 0.0
-	first := 2 * w.Dim()
+	first := len(w.normals) + 2*w.Dim()
 	last := len(w.nearest.farkas)
 	for k := range w.planes[:last-first] {
 		p := &w.planes[k]

@@ -36,6 +36,7 @@ type BundleConjugate struct {
 	domain       LinearMaximizer
 	projector    Projector // onto the domain; nil if it is the box of lower and upper
 	lower, upper []float64
+	normals      [][]float64 // unit vectors, orthogonal to each other, along which the domain is flat; none of a box
 	pool         sync.Pool
 }
 
@@ -74,12 +75,54 @@ func NewConjugate(f FirstOrder, domain LinearMaximizer) (*BundleConjugate, error
 				c.lower[i], c.upper[i], i, ErrUnbounded)
 		}
 	}
+	c.normals = flatNormals(domain, floats.Distance(c.lower, c.upper, 2))
 	if p, ok := domain.(Projector); ok {
 		c.projector = p
 	} else {
 		c.projector = NewMinNorm(domain)
 	}
 	return c.probe()
+}
+
+// flatNormals returns orthonormal vectors along which a set of the given size has no width. Planes that separate points
+// from such a set turn by rounding, and would cut it.
+func flatNormals(set LinearMaximizer, size float64) (normals [][]float64) {
+	const thin = 1e-10
+	d := set.Dim()
+	var across [][]float64 // an orthonormal basis of differences of extreme points
+	for axis := 0; axis < d; {
+		n, high, low := make([]float64, d), make([]float64, d), make([]float64, d)
+		n[axis] = 1
+		removeComponents(n, across)
+		removeComponents(n, normals)
+		length := floats.Norm(n, 2)
+		if length < 1e-6 {
+			axis++
+			continue
+		}
+		floats.Scale(1/length, n)
+		set.MaximizeLinear(high, n)
+		set.MaximizeLinear(low, floats.ScaleTo(make([]float64, d), -1, n))
+		floats.Sub(high, low)
+		if !(floats.Dot(n, high) > thin*size) {
+			normals = append(normals, n)
+			continue
+		}
+		removeComponents(high, across)
+		removeComponents(high, normals)
+		floats.Scale(1/floats.Norm(high, 2), high)
+		across = append(across, high)
+	}
+	return normals
+}
+
+// removeComponents leaves what of x is orthogonal to the vectors of an orthonormal basis.
+func removeComponents(x []float64, basis [][]float64) {
+	for range 2 { // the second time for what rounding left
+		for _, b := range basis {
+			floats.AddScaled(x, -floats.Dot(b, x), b)
+		}
+	}
 }
 
 // probe returns c if f is finite at one point of the domain.

@@ -17,7 +17,7 @@ func TestForget(t *testing.T) {
 		for range n {
 			count++
 			w.point[0], w.slope[1] = count, -count
-			w.keep(plane{value: count, length: count})
+			w.keep(plane{value: count, length: count}, w.point)
 		}
 	}
 	for range 50 {
