@@ -94,7 +94,7 @@ func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	opts := s.opts
-	opts.Progress, opts.Gap, opts.cutoff = nil, 1e-9, nil
+	opts.Progress, opts.Early, opts.cutoff, opts.Gap = nil, nil, nil, 1e-9
 	nearest, err := newProgram(s.ctx, s.pricer, cmdp.Task{Cost: distance, Box: s.task.Box}, opts)
 	if err != nil {
 		return nil, err

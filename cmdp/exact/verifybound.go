@@ -58,9 +58,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	claimed := p.Value - conjugate - p.Support - p.Margin
 	wrong := ""
 	switch {
-	// a lower one was found in fewer steps
-	case !sameValue(p.Value, value, margin, p.Margin) &&
-		!(p.Value <= value && p.Value >= value-1e-10*(1+math.Abs(value))):
+	case !heldValue(p.Value, value, margin, p.Margin):
 		wrong = fmt.Sprintf("value %g: want %g", p.Value, value)
 	case !(p.Margin >= leastMargin(m, least, 8)):
 		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, which may be %g", p.Margin, least)
