@@ -4,13 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,7 +52,7 @@ func TestExploreInBrowser(t *testing.T) {
 	for name, try := range map[string]func(*testing.T,
 		context.Context){"feasible": tryFeasible, "early": tryEarly, "infeasible": tryInfeasible,
 		"cancelled": tryCancelled, "memory": tryMemory, "given": tryGiven, "stopped": tryStopped, "marks": tryMarks,
-		"fleet": tryFleet, "width": tryWidth} {
+		"fleet": tryFleet, "width": tryWidth, "shown": tryShown} {
 		t.Run(name, func(t *testing.T) { try(t, chrome) })
 	}
 }
@@ -350,6 +354,205 @@ func tryMarks(t *testing.T, chrome context.Context) {
 	b.wait(`getComputedStyle(document.querySelector("#more")).display === "none"`)
 	if s := b.complaints(); s != "" {
 		t.Errorf("the browser complains: %s", s)
+	}
+}
+
+// pageShows reads what stands on the page.
+const pageShows = `(() => { const all = (of, at) => [...of.querySelectorAll(at)], says = (at) => document.querySelector(at).innerText;
+	return { numbers: Object.fromEntries(all(document, "#numbers tbody tr").map((r) => [r.children[0].innerText, r.children[1].innerText])),
+		others: Object.fromEntries(all(document, "#numbers tbody tr").map((r) => [r.children[0].innerText, [...r.children].slice(2).map((c) => c.innerText)])),
+		table: all(document, "#table tbody tr").map((r) => ({ cells: [...r.children].map((c) => c.innerText) })),
+		limits: all(document, "#limits .limit[data-limit]").map((l) => ({ of: l.dataset.limit, facts: all(l, ".facts b").map((b) => b.innerText),
+			value: l.querySelector("input[type=number]").value, low: l.querySelector("input[type=range]").min, high: l.querySelector("input[type=range]").max })),
+		why: all(document, "#why li").map((l) => l.innerText), notes: says("#notes"), verdict: says("#verdict"), wanted: says("#wanted"),
+		which: document.querySelector("#which").value, returns: says("#returns-note") }; })()`
+
+var partBeyond = regexp.MustCompile(`(\S+) % of the episodes are (above|below) the limit, which is one on the mean\.`)
+
+// onPage is a number as the page writes it.
+func onPage(text string) float64 {
+	x, err := strconv.ParseFloat(strings.ReplaceAll(text, "−", "-"), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return x
+}
+
+// tryShown: all that the page shows of drawn problems is made anew from what it was answered: numbers, slacks and
+// prices, shares of episodes beyond limits, the table of the policy, notes, and a little more than what limits in
+// conflict would have to be.
+func tryShown(t *testing.T, chrome context.Context) {
+	rng := rand.New(rand.NewPCG(83, 4))
+	counts := make(map[string]int)
+	few := func() bool {
+		return counts["beyond"] < 4 || counts["given"] < 4 || counts["below"] < 1 || counts["raised"] < 1
+	}
+	for trial := 0; trial < 40 && few(); trial++ {
+		var mu sync.Mutex
+		answered := make(map[string]answer)
+		p := drawProblem(rng, "horizon: 3")
+		b := open(t, chrome, serveAnswers(t, p.write(t, 1), func(answers map[string]explore.Answer) {
+			for name, asked := range maps.Clone(answers) {
+				answers[name] = func(ctx context.Context, question []byte, progress func(any)) (any, error) {
+					got, err := asked(ctx, question, progress)
+					data, _ := json.Marshal(got)
+					mu.Lock()
+					defer mu.Unlock()
+					answered[name] = answerOf(t, string(data))
+					return got, err
+				}
+			}
+		}))
+		b.drawn()
+		look := func(kept answer) answer {
+			var shows answer
+			b.drawn()
+			b.run(chromedp.Evaluate(pageShows, &shows))
+			mu.Lock()
+			defer mu.Unlock()
+			checkPageShows(t, counts, shows, answered, kept)
+			return answered["plan"].obj("report")
+		}
+		kept := look(nil)
+		if kept.text("status") == "optimal" {
+			b.run(chromedp.Click("#keep"), chromedp.Evaluate(`(() => { const f = document.querySelector("#limits input[type=number]");
+				f.value = Number(f.value) + 0.125; f.dispatchEvent(new Event("change", { bubbles: true })); })()`, nil))
+			b.wait(`document.body.dataset.plan > 1`)
+			look(kept)
+		}
+		if s := b.complaints(); s != "" {
+			t.Errorf("the browser complains: %s", s)
+		}
+		b.run(chromedp.Navigate("about:blank"))
+	}
+	if few() {
+		t.Errorf("want more: %v", counts)
+	}
+}
+
+func checkPageShows(t *testing.T, counts map[string]int, shows answer, answered map[string]answer,
+	kept answer) {
+	t.Helper()
+	plan, about := answered["plan"], answered["about"]
+	r := plan.obj("report")
+	wants := map[string]float64{"objective": r.num("objective"), "certified bound": r.num("bound"),
+		"violation": r.num("violation"), "randomised in": r.num("randomized")}
+	if wants["violation"] <= r.num("tolerance") {
+		wants["violation"] = 0
+	}
+	for _, name := range r.names("returns") {
+		wants[name] = r.obj("returns").num(name)
+	}
+	same := func(text string, want float64, digits int) bool {
+		return math.IsNaN(want) && math.IsNaN(onPage(text)) ||
+			math.Abs(onPage(text)-want) <= 0.6*math.Pow(10, float64(1-digits))*math.Abs(want)+1e-12
+	}
+	for name, want := range wants {
+		if text := shows.obj("numbers").text(name); !same(text, want, 6) {
+			t.Errorf("%s is %q: want %v, of %v", name, text, want, shows)
+		}
+		others := answer{"": shows.obj("others")[name]}.texts("")
+		was := firstNumber(kept.num(name), kept.obj("returns").num(name))
+		if kept == nil || math.IsNaN(was) || math.IsNaN(want) {
+			continue
+		}
+		counts["kept"]++
+		if len(others) != 2 || !same(others[0], was, 6) || math.Abs(want-was) > 1e-7 && !same(others[1], want-was, 4) {
+			t.Errorf("%s beside the plan that is kept: %v, want %v and %v", name, others, was, want-was)
+		}
+	}
+	states := answered["policy"].list("states") // of the kept plan, if there is one, which is asked for last
+	if rows := shows.list("table"); plan.num("id") > 0 && kept == nil && len(rows) != len(states) {
+		t.Errorf("the table of the policy has %d rows: want %d", len(rows), len(states))
+	}
+	for _, row := range shows.list("table") {
+		cells, does := row.texts("cells"), []string{}
+		of := states[slices.IndexFunc(states, func(s answer) bool { return s.text("name") == cells[0] })]
+		shares := of.numbers("shares")
+		for i, name := range of.texts("names") {
+			if shares[i] < 1-1e-9 {
+				name += " " + digits(100*shares[i], 3) + " %"
+			}
+			does = append(does, name)
+		}
+		if kept == nil && !same(cells[1], of.num("visits"), 4) || cells[len(cells)-1] != strings.Join(does, ", ") {
+			t.Errorf("the row %q of the policy: want %v", cells, of)
+		}
+	}
+	if shows.text("verdict") != r.text("status") || !strings.HasPrefix(shows.text("wanted"), plan.text("wanted")+" · ") {
+		t.Errorf("%q, %q: want %v", shows.text("verdict"), shows.text("wanted"), plan)
+	}
+	notes := strings.Join(plan.texts("notes"), " ")
+	if r.text("status") == "infeasible" {
+		notes = ""
+	}
+	if got := shows.text("notes"); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(notes), " ") {
+		t.Errorf("notes %q: want %q", got, notes)
+	}
+	beyond := partBeyond.FindAllStringSubmatch(shows.text("returns"), -1)
+	for i, l := range shows.list("limits") {
+		given, slack, price := about.list("limits")[i], math.Inf(1), 0.0
+		if kept != nil && i == 0 {
+			given = answer{"kind": given["kind"], "return": given["return"], "value": given.num("value") + 0.125}
+		}
+		for _, of := range r.list("constraints") { // of several the least slack counts, and a unit more of all
+			if of.text("kind")+" "+of.text("return") == l.text("of") {
+				slack, price = min(slack, of.num("slack")), price+of.num("price")
+			}
+		}
+		value := given.num("value")
+		if l.text("of") != given.text("kind")+" "+given.text("return") || onPage(l.text("value")) != value ||
+			onPage(l.text("low")) > value || onPage(l.text("high")) < value {
+			t.Errorf("the control %v: want %v", l, given)
+		}
+		facts := l.texts("facts")
+		if !same(facts[0], slack, 4) && math.Abs(slack) > 1e-8 ||
+			!same(facts[1], price, 4) && !(onPage(facts[1]) == 0 && price < 1e-5) {
+			t.Errorf("%s: slack and price %v: want %v, %v", l.text("of"), facts, slack, price)
+		}
+		if given.text("return") != shows.text("which") || !answered["episodes"].has("returns") {
+			continue
+		}
+		part, side := 0.0, "above"
+		if given.text("kind") == "at_least" {
+			side = "below"
+			counts["below"]++
+		}
+		for k, name := range about.list("returns") {
+			if name.text("name") != shows.text("which") {
+				continue
+			}
+			play := answered["episodes"].list("returns")[k]
+			shares := play.numbers("shares")
+			for j, x := range play.numbers("values") {
+				if side == "above" && x > value+1e-9*math.Abs(value) || side == "below" && x < value-1e-9*math.Abs(value) {
+					part += shares[j]
+				}
+			}
+		}
+		if len(beyond) == 0 || !same(beyond[0][1], 100*part, 3) || beyond[0][2] != side {
+			t.Errorf("%s: %q: want %v %% %s %v", l.text("of"), shows.text("returns"), 100*part, side, value)
+			continue
+		}
+		beyond = beyond[1:]
+		counts["beyond"]++
+	}
+	for i, c := range plan.list("conflict") {
+		said, needed := shows.texts("why")[i], c.num("needed")
+		if !strings.HasPrefix(said, c.text("constraint")+" alone would have to give ") || math.IsNaN(needed) || needed == 0 {
+			continue
+		}
+		words := strings.Fields(said)
+		set := onPage(words[len(words)-1])
+		counts["given"]++
+		room := set - needed
+		if c.text("kind") == "at_least" {
+			room = -room
+			counts["raised"]++
+		}
+		if !(room > 0 && room <= 2e-4*math.Abs(needed)) || !strings.Contains(said, "Set "+c.text("return")+" ") {
+			t.Errorf("%q: want a little more than is needed of %v", said, c)
+		}
 	}
 }
 
