@@ -97,6 +97,7 @@ func TestExpressions(t *testing.T) {
 		{"int", "9223372036854775807", math.MaxInt64}, {"int", "-9223372036854775807-1", math.MinInt64},
 		{"int", "3037000499*3037000499", 9223372030926249001},
 		{"int", "(-2)^63", math.MinInt64}, {"int", "4611686018427387904*(-2)", math.MinInt64},
+		{"int", "floor(-9223372036854775808.0)", math.MinInt64}, {"int", "floor(9223372036854774784.0)", 9223372036854774784},
 		{"int", "1^1000000000000", 1}, {"int", "(-1)^1000000000001", -1},
 		// what is not asked for has no value to be wrong
 		{"bool", "false&mod(1,0)=0", 0}, {"bool", "true|mod(1,0)=0", 1}, {"int", "true?1:mod(1,0)", 1},
@@ -247,6 +248,7 @@ func TestWrongExpressions(t *testing.T) {
 		{"int", "2^63", 2, "overflow"}, {"int", "-(-9223372036854775807-1)", 1, "overflow"},
 		{"int", "4611686018427387904*2", 20, "overflow"},
 		{"int", "9223372036854775808", 1, "too large"}, {"double", "1e999", 1, "too large"},
+		{"int", "floor(9223372036854775808.0)", 1, "no integer"}, {"int", "ceil(-9223372036854777856.0)", 1, "no integer"},
 		{"int", "floor(1e30)", 1, "no integer"}, {"int", "round(0/0)", 1, "no integer"},
 		{"int", "2^(-1)", 2, "negative exponent"}, {"int", "mod(3,0)", 1, "positive divisor"},
 		{"int", "mod(3,-2)", 1, "positive divisor"},

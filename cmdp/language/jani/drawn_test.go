@@ -144,6 +144,9 @@ func TestNames(t *testing.T) {
 				}
 				return nil
 			}
+			if line, column := m.Described.Initial(); m.Start == nil && (line < 1 || column < 1) {
+				t.Fatalf("no place says that there are several initial states\n%v\n%s", n, text)
+			}
 			all := []any{m.First, m.Offset, m.Target, m.Start}
 			inStates = nil
 			for _, v := range m.Described.Columns() {
@@ -346,7 +349,7 @@ func TestRandomRewards(t *testing.T) {
 		hows := [][]string{{"steps"}, {"exit"}, {"exit", "steps"}}
 		if rng.IntN(2) == 0 {
 			kind, own = "pta", []string{"steps", "time"}
-			hows = append(hows, []string{"time"}, []string{"time", "steps"})
+			hows = append(hows, []string{"time"}, []string{"time", "steps"}, []string{"exit", "time"})
 		}
 		e, text := drawEarning(rng)
 		var wanted []asked
@@ -357,6 +360,9 @@ func TestRandomRewards(t *testing.T) {
 			refused := ""
 			if rng.IntN(4) == 0 {
 				refused = `,"reward-instants":[{"exp":1,"accumulate":["steps"],"instant":1}]`
+				a.value = nil
+			}
+			if slices.Equal(a.how, []string{"exit", "time"}) {
 				a.value = nil
 			}
 			list = append(list, fmt.Sprintf(`{"name":"%s","expression":{"op":"filter","fun":"max","states":{"op":"initial"},
