@@ -456,3 +456,35 @@ func checkHullOf(t *testing.T, rng *rand.Rand, trial int, points [][]float64, wh
 		t.Errorf("trial %d: %v is not in its hull with %v", trial, beside, points)
 	}
 }
+
+// TestFarFromFaces: a polytope whose rows are not told, cut by a cone that it is inside of, has the polytope's
+// projections: also those of far points in directions that tie on a face, or all but tie.
+func TestFarFromFaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 9))
+	for trial := range 40 {
+		d := 2 + rng.IntN(2)
+		a, b := corners(slices.Repeat([]float64{-1}, d), 2), make([]float64, 1<<d)
+		for k := range a {
+			floats.Add(a[k], normals(rng, d))
+			b[k] = 1 + rng.Float64()
+		}
+		polyhedron := set[*geometry.Polyhedron](t)(geometry.NewPolyhedron(a, b))
+		box := set[*geometry.BoundedBox](t)(geometry.NewLInfBall(make([]float64, d), 3))
+		polytope := set[geometry.Compact](t)(geometry.Restrict(polyhedron, box.Box))
+		cone := set[geometry.Set](t)(geometry.NewTranslate(set[*geometry.SecondOrderCone](t)(
+			geometry.NewSecondOrderCone(d)), append(make([]float64, d-1), -9)))
+		iterated := set[geometry.Set](t)(geometry.NewIntersection(bare(polytope), cone))
+		got, want := make([]float64, d), make([]float64, d)
+		dir := slices.Clone(a[rng.IntN(len(a))])
+		if trial%2 == 0 {
+			floats.AddScaled(dir, math.Pow(10, -3-6*rng.Float64()), normals(rng, d))
+		}
+		x := normals(rng, d)
+		floats.AddScaled(x, math.Pow(10, 1+4*rng.Float64())/floats.Norm(dir, 2), dir)
+		iterated.Project(got, x)
+		polytope.Project(want, x)
+		if off := floats.Distance(got, want, 2); off > 1e-6 {
+			t.Errorf("trial %d: %T: the projection of %v is off by %g", trial, iterated, x, off)
+		}
+	}
+}
