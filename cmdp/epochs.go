@@ -27,6 +27,8 @@ type Epochs struct {
 	Classes []Kernel
 	// Dim is the number of coordinates of these returns.
 	Dim int
+	// Bytes bounds the memory that rows may take where they have to be stored, 0 for no bound.
+	Bytes int
 
 	reached bits // of each pair: it comes up
 	offered bits // of each epoch and choice of Base; nil if all are
@@ -88,11 +90,56 @@ func (e *Epochs) Model() (*Model, error) {
 		e.Classes[i].endRows(e.Dim)
 		out.random = out.random || e.Classes[i].Outcomes != nil
 	}
-	for i, st := range m.start {
-		out.start = append(out.start, StartState{e.Pair(int(e.Start[i]), st.State), st.Probability})
-	}
+	out.start = e.startPairs()
 	e.reach(out.start)
 	return out, nil
+}
+
+// startPairs returns the distribution of the first pair.
+func (e *Epochs) startPairs() (out []StartState) {
+	for i, st := range e.Base.start {
+		out = append(out, StartState{e.Pair(int(e.Start[i]), st.State), st.Probability})
+	}
+	return out
+}
+
+// Stored returns the model that was made with its rows stored. Pairs and choices have the same numbers, but for choices
+// that are not offered, which are left out. A pair that does not come up stays where it is and returns nothing. It is a
+// [MemoryError] if that takes more than Bytes.
+func (e *Epochs) Stored() (*Model, error) {
+	k := &e.Classes[0]
+	size := Size{States: e.Len() * e.Base.states, Kernels: 1, Dim: e.Dim, Random: k.Outcomes != nil,
+		Choices: float64(e.Len() * k.Choices()), Transitions: float64(e.Len() * len(e.Letter))}
+	if err := size.Fits(e.Bytes); err != nil {
+		return nil, err
+	}
+	out, nothing := NewKernel(), make([]float64, e.Dim)
+	var next []int32
+	for pair := range size.States {
+		epoch, s := e.Split(pair)
+		k := &e.Classes[e.Class[epoch]]
+		for c := k.First[s]; c < k.First[s+1]; c++ {
+			switch {
+			case !e.ComesUp(pair):
+				out.Append([]int32{int32(pair)}, []float64{1}, nothing)
+			case e.Offers(epoch, c):
+				row, prob := k.Row(int(c))
+				next = e.successors(append(next[:0], row...), epoch, c)
+				out.AppendRandom(next, prob, k.ReturnsOf(int(c), e.Dim), k.OutcomesOf(int(c), e.Dim))
+			}
+		}
+		out.EndState()
+	}
+	return NewModel(ModelSpec{Discount: 1, Dim: e.Dim, Start: e.startPairs(), Kernels: []Kernel{out}})
+}
+
+// successors turns the states that a choice of an epoch leads to into pairs.
+func (e *Epochs) successors(next []int32, epoch int, c int32) []int32 {
+	first, _ := e.Classes[0].Entries(int(c))
+	for j, s := range next {
+		next[j] = int32(e.Pair(e.After(epoch, e.Letter[first+j]), int(s)))
+	}
+	return next
 }
 
 func (e *Epochs) check() error {
@@ -236,10 +283,7 @@ func (r *Rows) generateEpoch(pair int) {
 		}
 		next, prob := k.Row(int(c))
 		own.AppendRandom(next, prob, returns, outcomes)
-		for j, letter := range e.Letter[k.Offset[c]:k.Offset[c+1]] {
-			to := &own.Next[len(own.Next)-len(next)+j]
-			*to = int32(e.Pair(e.After(epoch, letter), int(*to)))
-		}
+		e.successors(own.Next[len(own.Next)-len(next):], epoch, c)
 	}
 	r.first[1] += int32(own.Choices())
 }

@@ -1,9 +1,12 @@
 package cmdp
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // drawEpochs draws epochs of a random model of totals. Letters lead from an epoch to itself or to later ones, and the
@@ -203,6 +206,7 @@ func TestEpochs(t *testing.T) {
 		if m.RandomReturns() != random {
 			t.Fatalf("returns are random: %v: want %v", m.RandomReturns(), random)
 		}
+		compareStored(t, e, m)
 		rows := m.Rows(0)
 		for _, pair := range rng.Perm(len(up)) {
 			epoch, s := pair/states, pair%states
@@ -249,5 +253,62 @@ func TestEpochs(t *testing.T) {
 	if losing < 30 || missing < 60 || hidden < 300 {
 		t.Errorf("%d starts are lost, %d choices are not offered, %d pairs do not come up: want more", losing, missing,
 			hidden)
+	}
+}
+
+// compareStored compares stored rows with those that are generated, which have no successors where a choice is not
+// offered. Pairs that do not come up stay where they are.
+func compareStored(t *testing.T, e *Epochs, m *Model) {
+	t.Helper()
+	stored, err := e.Stored()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Bytes = 1
+	if _, err := e.Stored(); !errors.As(err, new(*MemoryError)) {
+		t.Errorf("%v: want too large for a byte", err)
+	}
+	e.Bytes = 0
+	if !slices.Equal(stored.StartStates(), m.StartStates()) || stored.States() != m.States() ||
+		e.offered == nil && stored.Choices() != m.Choices() {
+		t.Errorf("%d states and %d choices, from %v: want %d, %d, %v", stored.States(), stored.Choices(),
+			stored.StartStates(), m.States(), m.Choices(), m.StartStates())
+	}
+	of, rows, base := stored.Rows(0), m.Rows(0), e.Base.Kernel(0)
+	for pair := range m.States() {
+		c, end := of.Choices(pair)
+		if !e.ComesUp(pair) {
+			_, s := e.Split(pair)
+			for ; c < end; c++ {
+				next, _ := of.Row(c)
+				if !slices.Equal(next, []int32{int32(pair)}) || floats.Norm(of.Returns(c), 1) != 0 {
+					t.Errorf("pair %d, which does not come up, leads to %v and returns %v", pair, next, of.Returns(c))
+				}
+			}
+			if first, end := of.Choices(pair); end-first != int(base.First[s+1]-base.First[s]) {
+				t.Errorf("pair %d, which does not come up, has %d choices", pair, end-first)
+			}
+			continue
+		}
+		for d, last := rows.Choices(pair); d < last; d++ {
+			next, prob := rows.Row(d)
+			if len(next) == 0 {
+				continue
+			}
+			got, share := of.Row(c)
+			if !slices.Equal(got, next) || !slices.Equal(share, prob) ||
+				!slices.Equal(of.Returns(c), rows.Returns(d)) || e.offered == nil && c != d {
+				t.Errorf("choice %d leads to %v with %v: want choice %d with %v, %v", c, got, share, d, next, prob)
+			}
+			for j := range next {
+				if !slices.Equal(of.Outcome(c, j), rows.Outcome(d, j)) {
+					t.Errorf("choice %d pays %v, not %v", c, of.Outcome(c, j), rows.Outcome(d, j))
+				}
+			}
+			c++
+		}
+		if c != end {
+			t.Errorf("pair %d has %d choices more", pair, end-c)
+		}
 	}
 }

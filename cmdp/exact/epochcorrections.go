@@ -28,7 +28,8 @@ func (p *epochTotals) recheck(ctx context.Context, dir []float64) (value, margin
 	value, margin = x.value, x.margin
 	defer func() { p.pass.rounds = 0 }()
 	reached := floats.Dot(dir, x.returns)
-	for err == nil && p.pass.rounds < mostCorrections && reached-value > 0.5*defaultGap*math.Abs(reached) {
+	for err == nil && p.pass.rounds < mostCorrections && (math.IsInf(margin, 1) ||
+		reached-value > 0.5*defaultGap*math.Abs(reached)) {
 		p.pass.rounds++
 		x, err = p.solve(ctx, dir, nil)
 		if err == nil && x.value-x.margin > value-margin {

@@ -133,6 +133,49 @@ func (c *epochModel) returnsForEver(of relevance) bool {
 	return c.ends.Len() > 0 && !slices.Equal(c.harmless(of), c.ends.Inside)
 }
 
+// gainsForEver reports whether a policy that stays in the epoch for ever may gain something that matters, or loses next
+// to nothing where some steps gain.
+func (c *epochModel) gainsForEver(ctx context.Context, of relevance) (bool, error) {
+	const nothing = 1e-9
+	ends := *c.ends
+	ends.Order = slices.Clone(ends.Order) // which the search for means sorts
+	means := markov.NewLeastMean(c.kernel, &ends, new(markov.Chain))
+	for i := range c.dim {
+		for _, sign := range []float64{1, -1} {
+			gains, size := c.endsThatGain(i, sign)
+			if sign > 0 && !of.up[i] || sign < 0 && !of.down[i] || !slices.Contains(gains, true) {
+				continue
+			}
+			least, err := means.Solve(ctx, axis(c.dim, i, sign))
+			if err != nil {
+				return true, err
+			}
+			for end, some := range gains {
+				if some && least[end] <= nothing*size {
+					return true, nil
+				}
+			}
+		}
+	}
+	return false, nil
+}
+
+// endsThatGain reports in which end components some choice makes sign times return i smaller, and the largest magnitude
+// of it in a step.
+func (c *epochModel) endsThatGain(i int, sign float64) (gains []bool, size float64) {
+	gains = make([]bool, c.ends.Len())
+	for _, s := range c.ends.Order {
+		for choice := c.kernel.First[s]; choice < c.kernel.First[s+1]; choice++ {
+			if c.ends.Inside[choice] {
+				x := sign * c.kernel.ReturnsOf(int(choice), c.dim)[i]
+				gains[c.ends.Of[s]] = gains[c.ends.Of[s]] || x < 0
+				size = max(size, math.Abs(x))
+			}
+		}
+	}
+	return gains, size
+}
+
 // harmless reports which choices inside end components return nothing that matters.
 func (c *epochModel) harmless(of relevance) []bool {
 	return c.inside(func(returns []float64) bool { return of.unwanted(nil, returns) < 0 })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/big"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -27,15 +26,14 @@ type epochTotals struct {
 	pass     epochPass
 }
 
-var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and gain there: want stored rows")
-
 // mostTogether is the most states of a component of an epoch that take less time here than where rows are stored:
 // larger ones are swept, to rounding in each epoch and direction, which the first directions do not need.
 const mostTogether = 1 << 14
 
-// SolvesEpochs reports whether a task of a model of epochs, or the trade-off between some directions within its limits,
-// is solved, and without giant components: where policies may stay in an epoch for ever, they must not gain anything by
-// that. Rows of other models are to be stored.
+// SolvesEpochs reports whether a model of epochs is one for a task, or for the trade-off between some directions within
+// its limits: it has no giant components and, where choices are not offered, policies that stay in an epoch for ever
+// gain nothing by that. Rows of other models are to be stored. Where all choices are offered the planner stores them
+// itself once a policy gains for ever.
 func (p *Planner) SolvesEpochs(ctx context.Context, task cmdp.Task, over ...[]float64) (bool, error) {
 	if p.m == nil || p.m.Epochs() == nil {
 		return false, errors.New("exact: no model of epochs")
@@ -50,11 +48,17 @@ func (p *Planner) SolvesEpochs(ctx context.Context, task cmdp.Task, over ...[]fl
 	if err != nil {
 		return false, err
 	}
-	wanted := relevanceOf(p.dim(), task, over...)
-	wanted.up, wanted.down = wanted.down, wanted.up
+	matters := relevanceOf(p.dim(), task, over...)
 	for _, c := range all.models {
-		if c != nil && (c.giant() || c.returnsForEver(wanted)) {
-			return false, nil
+		if c == nil {
+			continue
+		}
+		gains := false
+		if p.m.Epochs().Restricted() {
+			gains, err = c.gainsForEver(ctx, matters)
+		}
+		if err != nil || gains || c.giant() {
+			return false, err
 		}
 	}
 	return true, nil
@@ -198,8 +202,10 @@ type epochPass struct {
 	chosen            []int32 // of each state of the quotient, its choice there
 	lifted            []int32 // of each state, its choice, see returnsInside
 	right, solution   []float64
-	onlyReached       bool // states that do not come up do not count
-	stays             bool // the policy may stay somewhere for ever and return something
+	onlyReached       bool        // states that do not come up do not count
+	stays             bool        // the policy may stay somewhere for ever and return something
+	gains             [][]float64 // of a step in loops whose returns cancel out in the direction
+	rationalWork      int         // what is done in rational arithmetic, see mostRationalPass
 	corrections
 }
 
@@ -209,6 +215,7 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 	p.dir, p.perturbation = dir, perturbation
 	p.rounding = perturbation * float64(16+4*p.longest+2*d) * roundoff
 	p.chosen, p.stays = slices.Grow(p.chosen[:0], states), false
+	p.gains, p.rationalWork = nil, 0
 	for _, c := range p.classes {
 		if c == nil {
 			continue
@@ -230,7 +237,7 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 			if err := p.correct(ctx); err != nil {
 				return out, false, err
 			}
-			proved = proved && p.belowBackups()
+			proved = proved && p.belowBackups(ctx)
 			p.record(actions)
 		}
 		for i, st := range starts {
@@ -244,6 +251,7 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 		}
 		p.leave()
 	}
+	out.cancellingGains = p.gains
 	out.value, out.margin = meanOver(start, first)
 	if p.rounds > 0 {
 		more, lost := meanOver(start, small)
@@ -354,10 +362,29 @@ func (p *epochPass) solveEpoch(ctx context.Context) error {
 		p.resetComponents()
 		err = p.solveComponents(ctx)
 	}
-	if err == nil && p.class.insideReturns {
-		err = p.returnsInside(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, l := range p.components.Loops {
+		p.addGain(l)
+	}
+	if p.class.insideReturns {
+		return p.returnsInside(ctx)
+	}
+	return nil
+}
+
+// addGain notes what a loop returns in a step, unless another one does too.
+func (p *epochPass) addGain(l markov.Loop) {
+	gain := make([]float64, p.e.Dim)
+	for j, c := range l.Choices {
+		if c != markov.Stay {
+			floats.AddScaled(gain, l.Share[j], p.class.kernel.ReturnsOf(int(c), p.e.Dim))
+		}
+	}
+	if !slices.ContainsFunc(p.gains, func(x []float64) bool { return slices.Equal(x, gain) }) {
+		p.gains = append(p.gains, gain)
+	}
 }
 
 func (p *epochPass) solveComponents(ctx context.Context) error {
@@ -416,6 +443,9 @@ func (p *epochPass) solveState(n int32) error {
 		if out == 0 { // for ever
 			if x < -cancellation*size {
 				return errNoEnd
+			}
+			if x <= cancellation*size && size > 0 {
+				p.addGain(markov.Loop{Choices: q.Choice[i : i+1], Share: []float64{1}})
 			}
 			continue
 		}
@@ -607,71 +637,4 @@ func (p *epochPass) addInside(q *markov.Quotient, n, c int32, share float64, lo,
 		}
 	}
 	return leak
-}
-
-// belowBackups reports whether all values of the epoch are at most what each choice that is offered gives, see
-// lowerValues.shortfall, and at most 0 where a policy may stay.
-func (p *epochPass) belowBackups() bool {
-	c := p.class
-	for _, m := range p.quotient.Merged {
-		stays, s := p.quotient.Choice[p.quotient.First[m.State]] == markov.Stay, p.class.members[m.State][0]
-		if stays && p.v[s]+p.lack(s) > 0 {
-			return false
-		}
-	}
-	for _, s := range c.states.Origin {
-		if !p.counts(s) {
-			continue
-		}
-		v := p.v[s]
-		for i := c.kernel.First[s]; i < c.kernel.First[s+1]; i++ {
-			if !p.allows(p.epoch, i) {
-				continue
-			}
-			sum, size := c.reward[i], c.size[i]
-			to, prob, letters := p.row(i)
-			for j, n := range to {
-				y := float64(prob[j] * (p.from[letters[j]][n] - v))
-				sum += y
-				size += math.Abs(y)
-			}
-			terms := p.e.Dim + len(to) + 4
-			if p.rounds > 0 {
-				more, of := p.moreByLacks(i, s)
-				sum, size, terms = sum+more, size+of, terms+len(to)+1
-			}
-			if !(sum-float64(terms)*roundoff*size >= 0) && !p.holdsExactly(i, s) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// holdsExactly reports in rational arithmetic whether the value of a state is at most what a choice gives, see
-// lowerValues.holdsExactly.
-func (p *epochPass) holdsExactly(c, s int32) bool {
-	value := func(v, lacks []float64, s int32) *big.Rat {
-		if p.rounds == 0 {
-			return rational(v[s])
-		}
-		x, y := rational(v[s]), rational(lacks[s])
-		if x == nil || y == nil {
-			return nil
-		}
-		return x.Add(x, y)
-	}
-	sum, own := new(big.Rat), value(p.v, p.lacks, s)
-	to, prob, letters := p.row(c)
-	for j, n := range to {
-		x := value(p.from[letters[j]], p.fromLacks[letters[j]], n)
-		if x == nil || own == nil { // beyond all numbers
-			return false
-		}
-		sum.Add(sum, x.Mul(x.Sub(x, own), rational(prob[j])))
-	}
-	for j, r := range p.class.kernel.ReturnsOf(int(c), p.e.Dim) {
-		sum.Add(sum, new(big.Rat).Mul(rational(p.dir[j]), rational(r)))
-	}
-	return sum.Sign() >= 0
 }

@@ -28,7 +28,7 @@ type FrontOptions struct {
 	Absolute []float64
 	// Points bounds the number of weighted problems. 0 stands for 1000.
 	Points int
-	// Each, if not nil, is called with every new point.
+	// Each, if not nil, is called with every new point. A curve begins anew where rows of epochs are stored after all.
 	Each func(FrontPoint)
 }
 
@@ -167,6 +167,13 @@ func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions
 // Front is the function [Front] for this planner, with the same errors. Other calls have their turn between weighted
 // problems that are not solved together.
 func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
+	return orWithRows(ctx, p, opts.Options, func(p *Planner, of Options) (*FrontResult, error) {
+		opts.Options = of
+		return p.front(ctx, task, opts)
+	})
+}
+
+func (p *Planner) front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
 	task.Cost = nil
 	if err := p.check(task); err != nil {
 		return nil, err

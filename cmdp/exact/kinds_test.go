@@ -551,10 +551,7 @@ func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
 		err := Verify(k.t.Context(), k.m, task, &c)
 		c.Without = start
 		left := Verify(k.t.Context(), k.m, task, &c)
-		rational := error(nil)
-		if k.m.Epochs() == nil { // rows are to be stored for that
-			rational = VerifyRational(k.t.Context(), k.m, task, r.Certificate)
-		}
+		rational := VerifyRational(k.t.Context(), k.m, task, r.Certificate)
 		if err != nil || rational != nil || ends && !errors.Is(left, ErrNotProved) {
 			k.t.Errorf("%s: %v, %v, and without the start %v", name, err, rational, left)
 		}
@@ -569,9 +566,6 @@ func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
 	_, left := VerifyBound(k.t.Context(), k.m, task, &p)
 	if err != nil || ends && !errors.Is(left, ErrNotProved) {
 		k.t.Errorf("%s: %v, and without the start %v", name, err, left)
-	}
-	if k.m.Epochs() != nil {
-		return
 	}
 	bound, err := VerifyBoundRational(k.t.Context(), k.m, task, r.Proof)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
@@ -23,11 +24,12 @@ type Planner struct {
 	width    int // dimension of a sum
 	sum      func(ctx context.Context, tell markov.Progress) (pricer, error)
 	turn     chan struct{}
-	known    modelAnalysis    // of a model of totals or discounted sums, for all its pricers
-	analysed *infiniteHorizon // of such a model, nil before the first task
-	epochs   *epochModels     // of a model of epochs, nil before it is asked anything
-	pricer   pricer           // nil before the first task
-	stale    bool             // the pricer may have been left between two states
+	known    modelAnalysis           // of a model of totals or discounted sums, for all its pricers
+	analysed *infiniteHorizon        // of such a model, nil before the first task
+	epochs   *epochModels            // of a model of epochs, nil before it is asked anything
+	rows     atomic.Pointer[Planner] // of such a model with stored rows, nil before one is needed
+	pricer   pricer                  // nil before the first task
+	stale    bool                    // the pricer may have been left between two states
 	columns  []column
 }
 
@@ -116,6 +118,16 @@ func checkTaskOf(dim int, task cmdp.Task) error {
 
 // Solve is the function [Solve] for this planner, with the same errors.
 func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {
+	return orWithRows(ctx, p, opts, func(p *Planner, opts Options) (*Result, error) {
+		r, err := p.solve(ctx, task, opts)
+		if err == nil && r.Status == Undecided && p.decidesByRows(ctx, r, opts) {
+			return nil, errNoEnd
+		}
+		return r, err
+	})
+}
+
+func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {
 	var r *Result
 	budget := newBudget(opts)
 	if budget != nil {
@@ -173,13 +185,16 @@ func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Option
 
 // withSolverOrRays is withSolver and, where totals beside means can grow, withRays.
 func (p *Planner) withSolverOrRays(ctx context.Context, task cmdp.Task, opts Options, work func(*solver) error) error {
-	err := p.withSolver(ctx, task, opts, work)
-	var found *NoTotalError
-	if errors.As(err, &found) && found.Wanted {
-		if again := p.withRays(ctx, task, opts, work); again == nil || ctx.Err() != nil {
-			return again
+	_, err := orWithRows(ctx, p, opts, func(p *Planner, opts Options) (none struct{}, err error) {
+		err = p.withSolver(ctx, task, opts, work)
+		var found *NoTotalError
+		if errors.As(err, &found) && found.Wanted {
+			if again := p.withRays(ctx, task, opts, work); again == nil || ctx.Err() != nil {
+				return none, again
+			}
 		}
-	}
+		return none, err
+	})
 	return err
 }
 
@@ -208,7 +223,7 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 	if p.m == nil || !p.pricer.traits().relevanceOnly || c.equal(relevanceOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
-	kept, err := p.Solve(ctx, limits, opts)
+	kept, err := p.solve(ctx, limits, opts)
 	if errors.Is(err, ErrNoTotal) {
 		return r, nil
 	}

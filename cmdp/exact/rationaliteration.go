@@ -38,6 +38,8 @@ type rationalIteration struct {
 	z     *markov.LeastTotal // whose policy is improved
 	dir   []*big.Rat
 	v     []*big.Rat // values of the states of its quotient
+	// outside is what is added to the rewards of choices, nil for nothing.
+	outside map[int32]*big.Rat
 }
 
 // rationalValues improves the policy of a direction in rational arithmetic until no choice is better, and returns
@@ -46,7 +48,7 @@ type rationalIteration struct {
 func (p *infiniteHorizon) rationalValues(ctx context.Context, z *markov.LeastTotal,
 	dir []*big.Rat) func(s int) *big.Rat {
 	q := z.Quotient
-	r := &rationalIteration{ctx, p.k, p.gamma, z, dir, make([]*big.Rat, q.Rest+1)}
+	r := &rationalIteration{ctx: ctx, k: p.k, gamma: p.gamma, z: z, dir: dir, v: make([]*big.Rat, q.Rest+1)}
 	r.v[q.Rest] = new(big.Rat)
 	before, bits := slices.Clone(z.Policy), 0
 	for i := range len(q.Component) - 1 {
@@ -129,6 +131,9 @@ func (r *rationalIteration) reward(i int32) *big.Rat {
 		if x := returns[j]; x != 0 && t.Sign() != 0 {
 			sum.Add(sum, new(big.Rat).Mul(t, rational(x)))
 		}
+	}
+	if x := r.outside[int32(c)]; x != nil {
+		sum.Add(sum, x)
 	}
 	return sum
 }

@@ -73,6 +73,9 @@ func separationOf(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certifi
 
 // leastValue returns V*(dir) and a bound of its error, over policies for which what matters is finite.
 func leastValue(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) (value, margin float64, err error) {
+	if m.Epochs() != nil {
+		return leastValueByEpochs(ctx, m, c, dir)
+	}
 	err = besideGrowth(c, func(i int) bool { return dir[i] != 0 }, func() error {
 		p, err := newPricer(ctx, m, 1, c, nil)
 		if err == nil {
@@ -86,6 +89,10 @@ func leastValue(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) 
 // leastRationalValue is leastValue in rational arithmetic, see rationalValue.
 func leastRationalValue(ctx context.Context, m *cmdp.Model, c relevance, dir []*big.Rat) (value *big.Rat, loss float64,
 	err error) {
+	m, err = rowsOf(m)
+	if err != nil {
+		return nil, 0, err
+	}
 	err = besideGrowth(c, func(i int) bool { return dir[i].Sign() != 0 }, func() (err error) {
 		value, loss, err = rationalValue(ctx, m, dir, c)
 		return err
@@ -209,6 +216,9 @@ func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list [
 		return nil, nil
 	}
 	opts, err := Options{Workers: 1}.withDefaults()
+	if err == nil {
+		m, err = rowsOf(m)
+	}
 	if err != nil {
 		return nil, err
 	}

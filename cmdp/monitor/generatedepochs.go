@@ -88,7 +88,7 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 		return nil, nil
 	}
 	w := &epochSearch{exploration: newExploration(m, spec.Monitors, spec.Columns), kernel: m.Kernel(0)}
-	w.out = cmdp.Epochs{Base: m, Dim: len(w.columns)}
+	w.out = cmdp.Epochs{Base: m, Dim: len(w.columns), Bytes: spec.Bytes}
 	if !w.letters() || !w.begin() || !w.search(spec.Bytes) || !w.sort() || w.out.Len()*m.States() <= spec.Generate {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // loopProblem is one of a loop of two states that pays 1 and costs 1 each time it is gone round, in which one
 // may stay for nothing. What it limits besides needs more memory.
-func loopProblem(t *testing.T, here, there, stay, limits string) *Query {
+func loopProblem(t *testing.T, here, there, stay, limits string, opts CompileOptions) *Query {
 	t.Helper()
 	text := fmt.Sprintf(`{"format":"cmdp/1","discount":1,"states":[%[1]q,%[2]q],"start":%[1]q,
 		"returns":{"pay":{},"cost":{},"seen":{"reach":[%[2]q]}},"transitions":[
@@ -26,7 +26,7 @@ func loopProblem(t *testing.T, here, there, stay, limits string) *Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := New(t.Context(), p, CompileOptions{})
+	q, err := New(t.Context(), p, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,37 +34,43 @@ func loopProblem(t *testing.T, here, there, stay, limits string) *Query {
 }
 
 // TestLoopsInPolicyFiles: a plan that remembers whether it is done with a loop is written, read and evaluated,
-// whatever states and actions are called.
+// whatever states and actions are called, and where rows are stored for it alone.
 func TestLoopsInPolicyFiles(t *testing.T) {
 	for _, names := range [][3]string{{"here", "there", "stay"}, {"0", "1", "2"},
 		{"(1, 2)", "before x in y", `say "so"; then, in`}, {"after a in b", "; ", " "}} {
 		for _, limits := range []string{`{"return":"cost","at_most":2.5}`,
 			`{"return":"cost","at_most":2.5},{"return":"seen","at_most":0.25}`} {
-			q := loopProblem(t, names[0], names[1], names[2], limits)
-			r, err := q.Solve(t.Context(), exact.Options{})
-			if err != nil || r.Status != exact.Optimal || math.Abs(r.Objective+2.5) > 1e-9 || r.Product == nil {
-				t.Fatalf("%v: %+v, %v: want 2.5 with memory", names, r, err)
-			}
-			of, err := q.Remembering(r.Product)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, ending := range []string{"csv", "json", "npz"} {
-				path := filepath.Join(t.TempDir(), "policy."+ending)
-				if err := problem.WritePolicy(path, of.Process, of.PlanRows(r.Policy, r.Mixture)); err != nil {
-					t.Fatal(err)
+			reader := loopProblem(t, names[0], names[1], names[2], limits, CompileOptions{})
+			for _, generate := range []int{0, 1} {
+				q := loopProblem(t, names[0], names[1], names[2], limits, CompileOptions{Generate: generate})
+				if (q.Model.Epochs() != nil) != (generate > 0) {
+					t.Fatalf("%s: rows are generated: %v", limits, generate == 0)
 				}
-				read, policies, err := q.ReadPolicy(t.Context(), path)
-				if err != nil {
-					t.Fatalf("%v: %v", names, err)
+				r, err := q.Solve(t.Context(), exact.Options{})
+				if err != nil || r.Status != exact.Optimal || math.Abs(r.Objective+2.5) > 1e-9 || r.Product == nil {
+					t.Fatalf("%v: %+v, %v: want 2.5 with memory", names, r, err)
 				}
-				v, _, err := NewSimulation(read, policies, 1, 100).Expected(t.Context())
+				of, err := q.Remembering(r.Product)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, x := range v {
-					if math.Abs(x-r.Returns[i]) > 1e-9 {
-						t.Errorf("%v, %s: returns %v: want %v", names, ending, v, r.Returns)
+				for _, ending := range []string{"csv", "json", "npz"} {
+					path := filepath.Join(t.TempDir(), "policy."+ending)
+					if err := problem.WritePolicy(path, of.Process, of.PlanRows(r.Policy, r.Mixture)); err != nil {
+						t.Fatal(err)
+					}
+					read, policies, err := reader.ReadPolicy(t.Context(), path)
+					if err != nil {
+						t.Fatalf("%v: %v", names, err)
+					}
+					v, _, err := NewSimulation(read, policies, 1, 100).Expected(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, x := range v {
+						if math.Abs(x-r.Returns[i]) > 1e-9 {
+							t.Errorf("%v, %s: returns %v: want %v", names, ending, v, r.Returns)
+						}
 					}
 				}
 			}

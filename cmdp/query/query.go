@@ -355,15 +355,22 @@ func (q *Query) Remembering(product *monitor.ProductModel) (*Query, error) {
 	if product == nil {
 		return q, nil
 	}
+	of := q
+	if base := product.Base(); q.Model != nil && q.Model.Epochs() != nil && base.States() == q.Model.States() {
+		stored, inner := *q, *q.Product // rows were stored for the answer, states and choices have the same numbers
+		inner.Model = base
+		stored.Product, stored.Process = &inner, processOf(q.Problem, &inner, q.Returns)
+		of = &stored
+	}
 	var sets [][]bool
 	for _, m := range product.Monitors() {
 		taken, ok := m.(*monitor.ChoiceTaken)
-		if !ok || product.Base() != q.Model {
+		if !ok || product.Base() != of.Model {
 			return nil, errors.New("query: want the product of an answer for the model of the query")
 		}
 		sets = append(sets, taken.Choices)
 	}
-	return q.withLoops(sets)
+	return of.withLoops(sets)
 }
 
 // PlanRows returns the rows of a policy file for an answer of exact planning: of its policy or, where there is

@@ -1,0 +1,105 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"cmdpsolve/cmdp"
+)
+
+// errNoEnd says that a policy may stay in an epoch for ever and gain what is asked for. That takes rays, and so rows
+// that are stored.
+var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and gain there: want stored rows")
+
+// orWithRows asks a planner and, where that goes by epochs and a policy gains for ever in one, the planner of the same
+// model with stored rows, which is asked from then on. States and choices have the same numbers there.
+func orWithRows[T any](ctx context.Context, p *Planner, opts Options,
+	ask func(p *Planner, opts Options) (T, error)) (out T, err error) {
+	if p.m == nil || p.m.Epochs() == nil {
+		return ask(p, opts)
+	}
+	begin, rows := time.Now(), p.rows.Load()
+	if rows == nil {
+		out, err = ask(p, opts)
+		if !errors.Is(err, errNoEnd) {
+			return out, err
+		}
+		rows, err = p.storeRows(ctx)
+		if err != nil {
+			return out, err
+		}
+	}
+	if opts.Budget > 0 {
+		opts.Budget = max(opts.Budget-time.Since(begin), 1)
+	}
+	return ask(rows, opts)
+}
+
+// storeRows returns the planner of the model with stored rows, which is made once. It is errNoEnd where choices are not
+// offered, since actions would have other numbers.
+func (p *Planner) storeRows(ctx context.Context) (*Planner, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if p.m.Epochs().Restricted() {
+		return nil, errNoEnd
+	}
+	if p.rows.Load() == nil {
+		m, err := p.m.Epochs().Stored()
+		if err != nil {
+			return nil, err
+		}
+		rows, err := NewPlanner(m, p.workers)
+		if err != nil {
+			return nil, err
+		}
+		p.rows.Store(rows)
+	}
+	return p.rows.Load(), nil
+}
+
+// decidesByRows reports whether what epochs leave undecided can be asked of stored rows: where returns cancel out along
+// loops a bound is found more often there, in rational arithmetic.
+func (p *Planner) decidesByRows(ctx context.Context, r *Result, opts Options) bool {
+	if p.m == nil || p.m.Epochs() == nil || opts.Iterations > 0 && r.Iterations >= opts.Iterations {
+		return false
+	}
+	_, err := p.storeRows(ctx)
+	return err == nil
+}
+
+// rowsOf returns the model, with its rows stored if it is one of epochs.
+func rowsOf(m *cmdp.Model) (*cmdp.Model, error) {
+	if m.Epochs() == nil {
+		return m, nil
+	}
+	return m.Epochs().Stored()
+}
+
+// leastValueByEpochs is leastValue of a model of epochs, with stored rows where these alone prove anything.
+func leastValueByEpochs(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) (value, margin float64,
+	err error) {
+	if len(c.without) == 0 {
+		p, err := newPricer(ctx, m, 1, c, nil)
+		if err == nil {
+			value, margin, err = p.recheck(ctx, dir)
+		}
+		if err != nil && !errors.Is(err, errNoEnd) || err == nil && !math.IsInf(margin, 1) {
+			return value, margin, err
+		}
+	}
+	m, err = rowsOf(m)
+	if err != nil {
+		return 0, 0, err
+	}
+	p, err := newPricer(ctx, m, 1, c, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	return p.recheck(ctx, dir)
+}
