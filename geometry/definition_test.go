@@ -543,8 +543,11 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 // TestDefinitions compares random sets, as they are and cut again and again by boxes and other sets, with their
 // definitions.
 func TestDefinitions(t *testing.T) {
-	inside := 0
-	for trial := range 800 {
+	inside, trials := 0, 800
+	if raceEnabled {
+		trials = 400
+	}
+	for trial := range trials {
 		inside += checkDrawn(t, trial)
 	}
 	if inside < 1000 {

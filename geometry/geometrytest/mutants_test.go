@@ -396,7 +396,8 @@ func TestMutantsDie(t *testing.T) {
 	checkHeard(t, heard)
 }
 
-// checkHeard: whatever a law or a misuse has to say was said of one of the wrong sets. What is said is read from the source.
+// checkHeard: whatever a law or a misuse has to say was said of one of the wrong sets. What is said is read from the
+// source.
 func checkHeard(t *testing.T, heard []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
