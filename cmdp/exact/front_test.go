@@ -210,7 +210,8 @@ func TestFrontOfFewPoints(t *testing.T) {
 		m, d := p.Model, p.Model.Dim()
 		if trial%4 == 1 {
 			d = 3 + trial/4%2
-			m = randomModel(t, rng, shapeOf{states: 3, actions: 4, horizon: 2, dim: d, successors: 2, integer: trial%3 == 0})
+			m = randomModel(t, rng, shapeOf{states: 3, actions: 4, horizon: 2, dim: d, successors: 2,
+				integer: trial%3 == 0})
 			task = cmdp.Task{}
 		}
 		task.Cost = nil
