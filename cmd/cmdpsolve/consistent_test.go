@@ -586,6 +586,50 @@ func TestWaysOfFleets(t *testing.T) {
 	}
 }
 
+// TestSafety: limits of a fleet that are tightened hold with the probability that is asked for, or the status says that
+// they do not, in whatever unit they are counted.
+func TestSafety(t *testing.T) {
+	rng := rand.New(rand.NewPCG(83, 5))
+	t.Chdir(t.TempDir())
+	met, unmet := 0, 0
+	for trial := range 16 {
+		both := float64(trial%2) / 9
+		most, least, asked := 1+2*rng.Float64(), 9*rng.Float64(), []float64{0.6, 0.9, 0.99, 0.9999}[rng.IntN(4)]
+		var first answer
+		for _, unit := range []float64{1, 1.0 / (1 << 20), 1 << 20} {
+			text := strings.Replace(vans(fmt.Sprintf("{return: places, each_step: true, at_least: %v, at_most: %v}, "+
+				"{return: made, at_least: %v}", both*most*unit, most*unit, least)), "{action: charge}", "places", 1)
+			text = strings.NewReplacer("returns: [made]\n", "returns: [made, places]\n", "[3]", "[3, 0]", "0.5}, returns: [0]",
+				fmt.Sprintf("0.5}, returns: [0, %v]", unit), "1}, returns: [0]", "1}, returns: [0, 0]").Replace(text)
+			if err := os.WriteFile("vans.yaml", []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text, status := printed(t, "json", "plan", "vans.yaml", "--safety", fmt.Sprint(asked))
+			got := answerOf(t, text)
+			is := got.obj("safety")
+			if is.is("met") != (status == exitDone) {
+				t.Errorf("%s: met %v, status %d", text, is.is("met"), status)
+			}
+			for _, m := range is.list("margins") {
+				if is.is("met") && m.num("holds") < asked {
+					t.Errorf("%v: asked for %v", m, asked)
+				}
+			}
+			if first == nil {
+				first = got
+				met += indicator(is.is("met"))
+				unmet += indicator(!is.is("met") && got.text("status") != "infeasible")
+			}
+			if is.is("met") != first.obj("safety").is("met") || !near(got.num("objective"), first.num("objective")) {
+				t.Errorf("in a unit of %v: %v, want %v", unit, got, first)
+			}
+		}
+	}
+	if met < 4 || unmet < 1 {
+		t.Errorf("%d met, %d not: want more", met, unmet)
+	}
+}
+
 // TestUndecidedGap: what a gap says of a target is what is said of it.
 func TestUndecidedGap(t *testing.T) {
 	p, err := load("cliff:rows=3,cols=4,H=8")

@@ -366,7 +366,7 @@ func TestQuantilesOfEpisodes(t *testing.T) {
 	}
 	for _, probability := range []float64{0.8123, 0.99999} {
 		s := &safety{planner: p, limits: limits, probability: probability, seed: 7}
-		over := steps{make([]float64, 2), make([]float64, 2)}
+		over := steps{make([]float64, 2), make([]float64, 2), make([]float64, 2)}
 		if err := s.play(t.Context(), player, task, make([]*Sum, 2), make([]Holding, 2), over); err != nil {
 			t.Fatal(err)
 		}

@@ -2,12 +2,14 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -96,16 +98,19 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 		if round > marginQuantiles {
 			step = over.newton
 		}
-		next, changed := moved(margins, push, step, round > marginLoosens)
+		next, changed := moved(margins, push, step, over.deviation, round > marginLoosens)
 		if !changed && round <= marginQuantiles {
 			round = marginQuantiles
-			next, changed = moved(margins, push, over.newton, false)
+			next, changed = moved(margins, push, over.newton, over.deviation, false)
 		}
 		if !changed || best.Met && round > marginLoosens {
 			break
 		}
 		margins = next
 		tight, err := task(tightened(limits, margins))
+		if errors.Is(err, geometry.ErrEmpty) { // the margins of two sides leave nothing between them
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +128,7 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 
 // moved returns margins that have made a step, and whether one of them has changed. Whole agents change in
 // jumps: of a step that does not help push doubles the next one. Margins may be kept from becoming smaller.
-func moved(margins, push, step []float64, grow bool) (next []float64, changed bool) {
+func moved(margins, push, step, deviation []float64, grow bool) (next []float64, changed bool) {
 	next = slices.Clone(margins)
 	for k, x := range step {
 		if x <= 0 {
@@ -136,7 +141,7 @@ func moved(margins, push, step []float64, grow bool) (next []float64, changed bo
 			push[k] *= 2
 		}
 		next[k] = max(0, margins[k]+x)
-		changed = changed || math.Abs(next[k]-margins[k]) > 1e-4*(1+margins[k])
+		changed = changed || math.Abs(next[k]-margins[k]) > 1e-4*(deviation[k]+margins[k])
 	}
 	return next, changed
 }
@@ -154,8 +159,9 @@ func tightened(limits []Limit, margins []float64) []Limit {
 	return out
 }
 
-// steps are by how much margins have to grow: by the quantiles of what is limited, and by Newton's method.
-type steps struct{ quantile, newton []float64 }
+// steps are by how much margins have to grow: by the quantiles of what is limited, and by Newton's method. The standard
+// deviation says what is little of either.
+type steps struct{ quantile, newton, deviation []float64 }
 
 // safety judges plans by what agents do on their own.
 type safety struct {
@@ -200,7 +206,7 @@ func (s *safety) judge(ctx context.Context, plan *Plan) (holds []Holding, over s
 		return nil, over, err
 	}
 	holds = make([]Holding, len(s.limits))
-	over = steps{make([]float64, len(s.limits)), make([]float64, len(s.limits))}
+	over = steps{make([]float64, len(s.limits)), make([]float64, len(s.limits)), make([]float64, len(s.limits))}
 	for k, d := range distributions {
 		if d == nil {
 			continue
@@ -208,7 +214,8 @@ func (s *safety) judge(ctx context.Context, plan *Plan) (holds []Holding, over s
 		offset := task.Constraints[k].Offset
 		holds[k] = Holding{Probability: d.AtMost(offset)}
 		over.quantile[k] = d.Least(s.probability) - offset
-		over.newton[k] = s.newton(holds[k].Probability, d.SD(), over.quantile[k])
+		over.deviation[k] = d.SD()
+		over.newton[k] = s.newton(holds[k].Probability, over.deviation[k], over.quantile[k])
 	}
 	if slices.Contains(distributions, nil) {
 		err = s.play(ctx, player, task, distributions, holds, over)
@@ -246,7 +253,8 @@ func (s *safety) play(ctx context.Context, player Player, task cmdp.Task, known 
 			Half: max(broken.High-broken.Share, broken.Share-broken.Low)}
 		at := min(len(x)-1, int(math.Ceil(s.probability*float64(len(x))))-1)
 		over.quantile[k] = x[max(0, at)] - rows[k].Offset
-		over.newton[k] = s.newton(holds[k].Probability, stat.StdDev(x, nil), over.quantile[k])
+		over.deviation[k] = stat.StdDev(x, nil)
+		over.newton[k] = s.newton(holds[k].Probability, over.deviation[k], over.quantile[k])
 	}
 	return nil
 }
