@@ -15,6 +15,7 @@ type blockForm struct {
 	chain       *Chain  // whose blocks are known, nil for none
 	order       []int32 // the states, block after block
 	first       []int32 // of each block, where its states begin in order, and the end
+	large       []int32 // the blocks of several states
 	place       []int32 // of each state, where it is in order
 	graph       Graph   // of the chain
 	components  tarjan
@@ -31,6 +32,7 @@ type blockForm struct {
 func (f *blockForm) search(ctx context.Context, y *Chain) error {
 	n := y.States()
 	f.chain, f.order, f.first, f.place = nil, f.order[:0], append(f.first[:0], 0), grown(f.place, n)
+	f.large = f.large[:0]
 	if f.graph.Kernel == nil {
 		f.graph.Kernel = new(cmdp.Kernel)
 	}
@@ -84,7 +86,10 @@ func (f *blockForm) peel(y *Chain) {
 
 // endBlock makes states the next block, in the order of their numbers.
 func (f *blockForm) endBlock(states []int32) {
-	slices.Sort(states)
+	if len(states) > 1 {
+		f.large = append(f.large, int32(len(f.first)-1))
+		slices.Sort(states)
+	}
 	for _, s := range states {
 		f.place[s] = int32(len(f.order))
 		f.order = append(f.order, s)
@@ -119,7 +124,8 @@ func (f *blockForm) factorize(ctx context.Context, y *Chain, fill, dense float64
 		return nil
 	}
 	states, entries := f.size()
-	if float64(entries) > dense*float64(states) {
+	stays := func(diag float64) bool { return !(diag > 0) }
+	if float64(entries) > dense*float64(states) || slices.ContainsFunc(y.diag, stays) {
 		return nil
 	}
 	most := math.Inf(1)
@@ -131,15 +137,10 @@ func (f *blockForm) factorize(ctx context.Context, y *Chain, fill, dense float64
 	}
 	f.within.progress = y.progress
 	f.elimination.f.reset()
-	for i := range len(f.first) - 1 {
-		switch block := f.block(i); {
-		case len(block) == 1 && !(y.diag[block[0]] > 0):
+	for _, i := range f.large {
+		f.load(int(i))
+		if ctx.Err() != nil || !f.elimination.factorize(ctx, f.within, most) {
 			return nil
-		case len(block) > 1:
-			f.load(i)
-			if ctx.Err() != nil || !f.elimination.factorize(ctx, f.within, most) {
-				return nil
-			}
 		}
 	}
 	return f
@@ -148,11 +149,8 @@ func (f *blockForm) factorize(ctx context.Context, y *Chain, fill, dense float64
 // size returns how many states blocks of several states have, and how many entries.
 func (f *blockForm) size() (states, entries int) {
 	y := f.chain
-	for i := range len(f.first) - 1 {
-		block := f.block(i)
-		if len(block) == 1 {
-			continue
-		}
+	for _, i := range f.large {
+		block := f.block(int(i))
 		states += len(block)
 		for _, s := range block {
 			for _, to := range y.next[y.first[s]:y.first[s+1]] {
@@ -184,33 +182,36 @@ func (f *blockForm) load(i int) {
 
 // solve goes through the blocks, from the first to the last or, transposed, back.
 func (f *blockForm) solve(x, right []float64, transposed bool) {
-	blocks, from := len(f.first)-1, 0
+	from := 0
 	if !transposed {
-		for i := range blocks {
-			if block := f.block(i); len(block) == 1 {
-				f.solveSingle(block[0], x, right)
-			} else {
-				from += f.solveBlock(i, from, x, right)
-			}
+		single := int32(0) // where the states of single blocks begin
+		for _, i := range f.large {
+			f.solveSingles(f.order[single:f.first[i]], x, right)
+			from += f.solveBlock(int(i), from, x, right)
+			single = f.first[i+1]
 		}
+		f.solveSingles(f.order[single:], x, right)
 		return
 	}
 	copy(x, right)
 	from = len(f.elimination.f.order)
-	for i := blocks - 1; i >= 0; i-- {
+	for i := len(f.first) - 2; i >= 0; i-- {
 		from -= f.solveBlockTransposed(i, from, x)
 	}
 }
 
-// solveSingle finds the value of a state on no cycle.
-func (f *blockForm) solveSingle(s int32, x, right []float64) {
-	y, sum := f.chain, right[s]
-	next := y.next[y.first[s]:y.first[s+1]]
-	prob := y.prob[y.first[s]:][:len(next)]
-	for e, to := range next {
-		sum += float64(prob[e] * x[to])
+// solveSingles finds the values of states on no cycle, in their order.
+func (f *blockForm) solveSingles(states []int32, x, right []float64) {
+	y := f.chain
+	for _, s := range states {
+		sum := right[s]
+		next := y.next[y.first[s]:y.first[s+1]]
+		prob := y.prob[y.first[s]:][:len(next)]
+		for e, to := range next {
+			sum += float64(prob[e] * x[to])
+		}
+		x[s] = sum / y.diag[s]
 	}
-	x[s] = sum / y.diag[s]
 }
 
 // solveBlock finds the values in a block of several states, whose factors begin at from. It returns how many factors

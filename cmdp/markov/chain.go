@@ -73,26 +73,29 @@ func (y *Chain) Add(n int32, x float64) {
 func (y *Chain) AddChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
 	s := int32(y.States())
 	next, prob := k.Row(int(c))
+	toNext, toProb := y.next, y.prob // the chain is written once for all of them
 	for j, to := range next {
 		if n := number[to]; prob[j] > 0 && n != s {
-			y.next, y.prob = append(y.next, n), append(y.prob, x*prob[j])
+			toNext, toProb = append(toNext, n), append(toProb, x*prob[j])
 		}
 	}
+	y.next, y.prob = toNext, toProb
 }
 
 // EndRow ends the row of the next state, whose transitions have been added, with its leak.
 func (y *Chain) EndRow(leak float64) {
 	sum, s := leak, int32(len(y.leak))
-	mid := y.first[s]
-	for e := mid; e < int32(len(y.next)); e++ {
-		sum += y.prob[e]
-		if y.next[e] < s {
-			y.next[e], y.next[mid] = y.next[mid], y.next[e]
-			y.prob[e], y.prob[mid] = y.prob[mid], y.prob[e]
+	first, mid := y.first[s], 0
+	next, prob := y.next[first:], y.prob[first:]
+	for e, to := range next {
+		sum += prob[e]
+		if to < s {
+			next[e], next[mid] = next[mid], to
+			prob[e], prob[mid] = prob[mid], prob[e]
 			mid++
 		}
 	}
-	y.first, y.mid = append(y.first, int32(len(y.next))), append(y.mid, mid)
+	y.first, y.mid = append(y.first, int32(len(y.next))), append(y.mid, first+int32(mid))
 	y.leak, y.diag = append(y.leak, leak), append(y.diag, sum)
 }
 

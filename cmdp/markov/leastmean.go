@@ -54,12 +54,14 @@ type LeastMean struct {
 	ends     *EndComponents
 	chain    *Chain       // shared with others
 	loop     Chain        // of a policy inside an end component
+	values   []float64    // of the states of an end, in a system of theirs
+	right    []float64    // the right-hand side of that system
 	longest  int          // most successors of a choice
 	next     []float64    // the next relative values
 	position []int32      // of each state, its number among those that are looked at
 	cut      int32        // the state at which the chain was cut open
 	before   lists[int32] // of each state, the other states that may lead there; see statesBefore
-	stale    []bool       // of each state, whether the bias of a successor is lower than when it was looked at
+	stale    []staleness  // of each state, what has changed since it was looked at
 	// statesBefore makes before when it is needed, once for all twins.
 	statesBefore func() lists[int32]
 	careful      bool // improvements sweep once, since more led to what cannot be solved
@@ -84,7 +86,7 @@ func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean 
 	p.Best = make([]Class, ends.Len())
 	p.next = make([]float64, states)
 	p.position = make([]int32, states)
-	p.stale = make([]bool, states)
+	p.stale = make([]staleness, states)
 	p.greedy = make([]int32, states)
 	p.sizes = make([]float64, ends.Len())
 	for i := range ends.Len() { // rows are read in the order in which they lie in memory
@@ -146,7 +148,7 @@ func (p *LeastMean) remember(found solvedMean) {
 // both may be used at the same time.
 func (p *LeastMean) Twin(chain *Chain) *LeastMean {
 	out := *p
-	out.chain, out.loop, out.slow = chain, Chain{}, nil
+	out.chain, out.loop, out.slow, out.values, out.right = chain, Chain{}, nil, nil, nil
 	out.Reward, out.Bias, out.Best = slices.Clone(p.Reward), slices.Clone(p.Bias), slices.Clone(p.Best)
 	out.next, out.position, out.stale = slices.Clone(p.next), slices.Clone(p.position), slices.Clone(p.stale)
 	out.greedy, out.sizes, out.solved = slices.Clone(p.greedy), slices.Clone(p.sizes), slices.Clone(p.solved)
@@ -482,12 +484,14 @@ func (p *LeastMean) cutChain(states, choices []int32, zero int32) {
 
 // relativeValues solves the chain that was cut.
 func (p *LeastMean) relativeValues(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
-	x, right := make([]float64, len(states)), make([]float64, len(states))
+	p.values, p.right = grown(p.values, len(states)), grown(p.right, len(states))
+	x, right := p.values, p.right
 	base := p.Bias[zero]
 	for j, s := range states {
 		x[j] = p.Bias[s] - base
-		if s != zero {
-			right[j] = p.Reward[choices[j]] - mean
+		right[j] = p.Reward[choices[j]] - mean
+		if s == zero {
+			right[j] = 0
 		}
 	}
 	if err := p.chain.Solve(ctx, x, right, false, 0.1*p.tolerance()); err != nil {
@@ -513,7 +517,8 @@ func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, 
 		return best, p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, best.Mean))
 	}
 	// The visits between two arrivals in zero, which begin with where its choice leads.
-	visits := make([]float64, len(states))
+	p.values = resized(p.values, len(states))
+	visits := p.values
 	next, prob := p.successors(choices[p.position[zero]])
 	for j, n := range next {
 		if prob[j] > 0 && n != zero {

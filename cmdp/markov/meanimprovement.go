@@ -8,6 +8,15 @@ import (
 	"cmdpsolve/internal/threshold"
 )
 
+// A staleness says what has changed since a state was looked at.
+type staleness uint8
+
+const (
+	settled   staleness = iota // nothing
+	evaluated                  // all values, which are those of the policy: its choice gains nothing
+	stale                      // the value of a successor
+)
+
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports whether there
 // were any, and whether there are no more: values are then so low that no choice gains. They are not where a choice
 // that surely stays in its state gains, which is a better class and takes the value to −∞. Its sweeps go to and fro
@@ -21,9 +30,14 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 		size = max(size, math.Abs(p.Bias[s])+math.Abs(p.Reward[choices[j]]))
 	}
 	slack := math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.tolerance())
-	for _, s := range states {
-		p.stale[s] = true
+	since := stale
+	if p.chain.factors != nil { // values were not found up to a residual
+		since = evaluated
 	}
+	for _, s := range states {
+		p.stale[s] = since
+	}
+	p.stale[p.cut] = stale // the mean is known to rounding
 	p.before = p.statesBefore()
 	sweeps, times := 2, 12
 	if p.careful {
@@ -61,16 +75,20 @@ func (p *LeastMean) improveTogether(states, choices []int32, backwards bool, tim
 				j = len(states) - 1 - j
 			}
 			s := states[j]
-			if !p.stale[s] {
+			if p.stale[s] == settled {
 				continue
 			}
-			p.stale[s] = false
+			known := int32(-1)
+			if p.stale[s] == evaluated {
+				known = choices[j]
+			}
+			p.stale[s] = settled
 			swept++
-			if best := p.improveState(s, mean, slack); best >= 0 {
+			if best := p.improveState(s, known, mean, slack); best >= 0 {
 				changed, other = true, other || best != choices[j]
 				choices[j] = best
 				for _, by := range p.before.of(s) {
-					p.stale[by] = true
+					p.stale[by] = stale
 				}
 			}
 		}
@@ -81,13 +99,13 @@ func (p *LeastMean) improveTogether(states, choices []int32, backwards bool, tim
 }
 
 // improveState gives a state the value of its best choice if that gains more than slack, and returns the choice,
-// or −1.
-func (p *LeastMean) improveState(s int32, mean, slack float64) (best int32) {
+// or −1. A choice that is known not to gain is not looked at.
+func (p *LeastMean) improveState(s, known int32, mean, slack float64) (best int32) {
 	best = -1
 	now := p.Bias[s]
 	least := now
 	for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
-		if !p.ends.Inside[c] {
+		if c == known || !p.ends.Inside[c] {
 			continue
 		}
 		x := p.Reward[c] - mean
