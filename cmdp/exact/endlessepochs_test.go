@@ -2,6 +2,7 @@ package exact
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -296,5 +298,75 @@ func compareEndless(t *testing.T, i int, stored, m *cmdp.Model, got, want *Resul
 		if !near(got.Returns[j], x) {
 			t.Errorf("model %d: a policy returns %v: %v by rows", i, got.Returns, sum)
 		}
+	}
+}
+
+// TestEpochCurves: a curve over epochs is that of stored rows, with the same digits for one worker and two, also where
+// rows are stored on the way.
+func TestEpochCurves(t *testing.T) {
+	defer func(before int) { threshold.Simultaneous = before }(threshold.Simultaneous)
+	threshold.Simultaneous = 1
+	rng := rand.New(rand.NewPCG(26, 16))
+	curves, gains := 0, 0
+	for i := range 200 {
+		m, stored := drawEndlessEpochs(t, rng)
+		opts := FrontOptions{Error: 1e-6}
+		for range 2 {
+			over := make([]float64, m.Dim())
+			over[rng.IntN(len(over))] = float64(1 - 2*rng.IntN(2))
+			opts.Over = append(opts.Over, over)
+		}
+		var found []*FrontResult
+		var said []string
+		for _, workers := range []int{1, 2, 0} {
+			of := m
+			if workers == 0 {
+				of = stored
+			}
+			opts.Workers = max(workers, 1)
+			p := PlannerOf(t, of)
+			r, err := p.Front(t.Context(), cmdp.Task{}, opts)
+			if p.rows.Load() != nil {
+				gains++
+			}
+			if err != nil {
+				r = &FrontResult{Status: Undecided}
+				if !errors.Is(err, ErrNoTotal) && !m.Epochs().Restricted() {
+					t.Fatalf("model %d: %v", i, err)
+				}
+			}
+			text := fmt.Sprint(r.Status, r.Outer, r.Error)
+			for _, at := range r.Points {
+				text += fmt.Sprint(at.Returns, at.Weights)
+			}
+			found, said = append(found, r), append(said, text)
+		}
+		if said[0] != said[1] {
+			t.Errorf("model %d: %s\nwith one worker %s", i, said[1], said[0])
+		}
+		if m.Epochs().Restricted() && found[0].Status == Undecided { // rows are to be stored for that
+			continue
+		}
+		if found[0].Status != found[2].Status {
+			t.Errorf("model %d: %v: want %v", i, found[0].Status, found[2].Status)
+		}
+		if found[2].Status != Optimal {
+			continue
+		}
+		curves++
+		for _, w := range [][]float64{{1, 0}, {0, 1}, {1, 1}, {rng.Float64(), rng.Float64()}} {
+			least := [2]float64{math.Inf(1), math.Inf(1)}
+			for j, r := range []*FrontResult{found[0], found[2]} {
+				for _, at := range r.Points {
+					least[j] = math.Min(least[j], dot(w, at.Objectives))
+				}
+			}
+			if room := found[0].Error + found[2].Error; math.Abs(least[0]-least[1]) > 2*room+1e-9*(1+math.Abs(least[1])) {
+				t.Errorf("model %d: %g with weights %v: want %g", i, least[0], w, least[1])
+			}
+		}
+	}
+	if curves < 60 || gains < 40 {
+		t.Errorf("%d curves, %d times with rows stored on the way: want more", curves, gains)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type epochModels struct {
 	m       *cmdp.Model
 	e       *cmdp.Epochs
+	workers int
 	models  []*epochModel // of each class, nil where no epoch comes up
 	comesUp []bool        // of each epoch, some pair does
 	done    [][]int32     // of each epoch, those whose values are not needed any more once it is solved
@@ -59,9 +60,9 @@ type epochSolver struct {
 	insideReturns, stayReturns bool
 }
 
-func newEpochModels(ctx context.Context, m *cmdp.Model) (*epochModels, error) {
+func newEpochModels(ctx context.Context, m *cmdp.Model, workers int) (*epochModels, error) {
 	e := m.Epochs()
-	p := &epochModels{m: m, e: e, models: make([]*epochModel, len(e.Classes)), steps: make([]float64, e.Dim),
+	p := &epochModels{m: m, e: e, workers: workers, models: make([]*epochModel, len(e.Classes)), steps: make([]float64, e.Dim),
 		comesUp: make([]bool, e.Len())}
 	base := &e.Classes[0]
 	p.longest = markov.LongestRow(base)

@@ -67,13 +67,19 @@ func (p *Planner) SolvesEpochs(ctx context.Context, task cmdp.Task, over ...[]fl
 // epochModels returns those of the planner's model, which are made once.
 func (p *Planner) epochModels(ctx context.Context) (_ *epochModels, err error) {
 	if p.epochs == nil {
-		p.epochs, err = newEpochModels(ctx, p.m)
+		p.epochs, err = newEpochModels(ctx, p.m, p.workers)
 	}
 	return p.epochs, err
 }
 
 // withRelevance returns the pricer for what matters.
 func (m *epochModels) withRelevance(ctx context.Context, c relevance) (*epochTotals, error) {
+	p := m.newTotals(c)
+	return p, p.restrictToProper(ctx)
+}
+
+// newTotals returns the pricer without what it may do in an epoch.
+func (m *epochModels) newTotals(c relevance) *epochTotals {
 	e := m.e
 	p := &epochTotals{epochModels: m, relevance: c, classes: make([]*epochClass, len(m.models))}
 	for i, of := range m.models {
@@ -88,14 +94,14 @@ func (m *epochModels) withRelevance(ctx context.Context, c relevance) (*epochTot
 		nothing: make([]float64, e.Base.States()*max(1, e.Dim)),
 		from:    make([][]float64, e.Letters), fromReturns: make([][]float64, e.Letters),
 		corrections: corrections{all: make([][]float64, e.Len()), fromLacks: make([][]float64, e.Letters)}}
-	return p, p.restrictToProper(ctx)
+	return p
 }
 
 func (p *epochTotals) dim() int { return p.e.Dim }
 
 func (p *epochTotals) traits() traits {
 	out := traits{singlePolicy: true, unboundedTotals: true, infiniteHorizon: true, stateless: true, steps: p.steps,
-		relevanceOnly: p.endless}
+		relevanceOnly: p.endless, simultaneous: p.simultaneous}
 	if p.endless {
 		out.relevance = &p.relevance
 		out.improper = func(context.Context) (bool, error) { return true, nil }

@@ -70,7 +70,7 @@ func threeEpochs(t *testing.T, rng *rand.Rand, base *cmdp.Model, start []int32) 
 // epochPricer returns the pricer of epochs to which all returns matter.
 func epochPricer(t *testing.T, m *cmdp.Model) *epochTotals {
 	t.Helper()
-	all, err := newEpochModels(t.Context(), m)
+	all, err := newEpochModels(t.Context(), m, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -392,7 +392,7 @@ func newPricer(ctx context.Context, m *cmdp.Model, workers int, c relevance, tel
 		return newAverageReward(ctx, m, workers, c, tell)
 	}
 	if m.Epochs() != nil {
-		all, err := newEpochModels(ctx, m)
+		all, err := newEpochModels(ctx, m, workers)
 		if err != nil {
 			return nil, err
 		}
