@@ -56,6 +56,7 @@ type epochSolver struct {
 	members    [][]int32          // of each state of the quotient, those of the base
 	components *markov.LeastTotal // of several states
 	proper     []int32            // its first policy
+	restricted map[int32]*restrictedSolver
 	// a way through what is merged may return something, and staying there
 	insideReturns, stayReturns bool
 }
@@ -224,14 +225,22 @@ func (c *epochClass) enterDirection(ctx context.Context, dir []float64, chain *m
 		c.solvers = append(c.solvers, z)
 	}
 	c.epochSolver = c.solvers[i]
-	copy(c.components.Policy, c.proper) // so that a direction finds the same policy again
-	clear(c.components.Values)
+	c.restart(c.components, c.proper)
+	for _, r := range c.restricted {
+		c.restart(r.components, r.proper)
+	}
 	return nil
+}
+
+// restart begins with the first policy again, so that a direction finds the same one whatever was asked before.
+func (z *epochSolver) restart(components *markov.LeastTotal, proper []int32) {
+	copy(components.Policy, proper)
+	clear(components.Values)
 }
 
 // newSolver merges the end components of some choices. A policy may stay where that does no harm.
 func (c *epochClass) newSolver(ctx context.Context, free []bool, chain *markov.Chain) (*epochSolver, error) {
-	z := &epochSolver{free: free, quotient: c.states}
+	z := &epochSolver{free: free, quotient: c.states, restricted: make(map[int32]*restrictedSolver)}
 	ends, err := c.endsOf(ctx, free)
 	if err != nil {
 		return nil, err
@@ -268,112 +277,6 @@ func (c *epochModel) returnsIn(choices []bool) bool {
 		}
 	}
 	return false
-}
-
-// restrictToProper finds the pairs from which no policy surely comes to an end, or to a place where it may stay without
-// harm, and takes away choices that may lead there, see infiniteHorizon.restrictToProper.
-func (p *epochTotals) restrictToProper(ctx context.Context) error {
-	harm := false
-	ends := make([]*markov.EndComponents, len(p.classes))
-	for i, c := range p.classes {
-		if c == nil {
-			continue
-		}
-		var err error
-		ends[i], err = c.endsOf(ctx, c.harmless)
-		if err != nil {
-			return err
-		}
-		harm = harm || c.returnsForEver(p.relevance)
-	}
-	p.allowed = make([][]bool, p.e.Len())
-	if !harm {
-		return nil
-	}
-	in := make([][]bool, p.e.Len()) // of each epoch its states, nil if all
-	for epoch := p.e.Len() - 1; epoch >= 0; epoch-- {
-		if !p.comesUp[epoch] {
-			continue
-		}
-		c, places := p.classes[p.e.Class[epoch]], ends[p.e.Class[epoch]]
-		all, choices := p.allowedAfter(epoch, in)
-		g := markov.Graph{Kernel: c.graph.Kernel, In: slices.Repeat([]bool{true}, c.graph.States()), Allowed: choices}
-		whole, _, err := g.AlmostSurely(ctx, func(s int32) bool {
-			return g.Kernel.First[s] == g.Kernel.First[s+1] || places.Of[s] >= 0
-		})
-		if err != nil {
-			return err
-		}
-		if !whole {
-			in[epoch] = g.In
-		}
-		if !whole || !all {
-			p.allowed[epoch] = choices
-		}
-	}
-	for _, st := range p.m.StartStates() {
-		if epoch, s := p.e.Split(st.State); st.Probability > 0 && in[epoch] != nil && !in[epoch][s] {
-			return p.improperError(ctx, in)
-		}
-	}
-	return nil
-}
-
-// allowedAfter reports which choices of an epoch are offered and lead, where they leave it, to pairs that are in, and
-// whether all do.
-func (p *epochTotals) allowedAfter(epoch int, in [][]bool) (all bool, choices []bool) {
-	k := p.classes[p.e.Class[epoch]].kernel
-	all, choices = true, make([]bool, k.Choices())
-	for c := range choices {
-		choices[c] = p.e.Offers(epoch, int32(c))
-		next, _ := k.Row(c)
-		first, _ := k.Entries(c)
-		for j, to := range next {
-			after := in[p.e.After(epoch, p.e.Letter[first+j])]
-			choices[c] = choices[c] && (after == nil || after[to])
-		}
-		all = all && choices[c]
-	}
-	return all, choices
-}
-
-// improperError names a place among the pairs left out where every policy may stay, see infiniteHorizon.improperError.
-func (p *epochTotals) improperError(ctx context.Context, in [][]bool) error {
-	for epoch, has := range in {
-		if has == nil {
-			continue
-		}
-		c := p.classes[p.e.Class[epoch]]
-		out := make([]bool, len(has))
-		for s := range out[:p.e.Base.States()] {
-			out[s] = !has[s] && p.e.ComesUp(p.e.Pair(epoch, s))
-		}
-		g := markov.Graph{Kernel: c.graph.Kernel, In: out, Allowed: make([]bool, c.kernel.Choices())}
-		for i := range g.Allowed {
-			g.Allowed[i] = p.e.Offers(epoch, int32(i))
-		}
-		ends, err := g.EndComponents(ctx)
-		if err != nil {
-			return err
-		}
-		for _, s := range ends.Order {
-			for i := c.kernel.First[s]; i < c.kernel.First[s+1]; i++ {
-				of := p.unwanted(nil, c.kernel.ReturnsOf(int(i), p.e.Dim))
-				if ends.Inside[i] && of >= 0 {
-					return &NoTotalError{State: p.e.Pair(epoch, int(s)), Action: int(i - c.kernel.First[s]), Return: of}
-				}
-			}
-		}
-	}
-	return &NoTotalError{Return: -1}
-}
-
-// allows reports whether a choice is offered in an epoch, and policies with finite totals may take it.
-func (p *epochTotals) allows(epoch int, c int32) bool {
-	if p.allowed[epoch] != nil {
-		return p.allowed[epoch][c]
-	}
-	return p.e.Offers(epoch, c)
 }
 
 // ranges is extent, which finds the extremes once.

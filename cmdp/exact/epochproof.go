@@ -38,7 +38,7 @@ func (p *epochPass) componentBelowBackups(lo, hi int32) bool {
 	for n := lo; n < hi; n++ {
 		for _, s := range p.class.members[n] {
 			for c := k.First[s]; c < k.First[s+1] && p.counts(s); c++ {
-				if p.allows(p.epoch, c) && !p.holds(c, s) && !p.holdsExactly(c, s) {
+				if (p.allows == nil || p.allows[c]) && !p.holds(c, s) && !p.holdsExactly(c, s) {
 					return false
 				}
 			}

@@ -20,7 +20,7 @@ type epochTotals struct {
 	*epochModels
 	relevance
 	classes  []*epochClass // nil where no epoch comes up
-	allowed  [][]bool      // of each epoch, the choices that policies with finite totals may take, nil if all
+	allowed  *choiceSets   // those that are offered and that policies with finite totals may take
 	chain    markov.Chain
 	progress markov.Progress
 	pass     epochPass
@@ -205,6 +205,7 @@ type epochPass struct {
 	components        *markov.LeastTotal // of it
 	from, fromReturns [][]float64        // of each letter, those of the epoch that it leads to
 	v, r              []float64
+	allows            []bool  // choices, nil for all
 	chosen            []int32 // of each state of the quotient, its choice there
 	lifted            []int32 // of each state, its choice, see returnsInside
 	right, solution   []float64
@@ -282,9 +283,7 @@ func (p *epochPass) enter() {
 	}
 	p.enterCorrections()
 	p.quotient, p.components, p.onlyReached = p.class.quotient, p.class.components, false
-	if p.e.Restricted() || p.allowed[p.epoch] != nil {
-		p.restrict()
-	}
+	p.restrictToAllowed()
 	p.resetComponents()
 	p.progress.At("finding values of epochs", 1-float64(p.epoch+1)/float64(p.e.Len()), p.e.Len())
 }
@@ -309,31 +308,6 @@ func takeSpare(spare *[][]float64, n int) []float64 {
 		return x
 	}
 	return make([]float64, n)
-}
-
-// restrict leaves what is allowed, and where only what is reached counts, what comes up. Other states are given the
-// choice to stay. A policy may stay for ever in all end components of those that come up.
-func (p *epochPass) restrict() {
-	of := p.quotient
-	q := *of
-	q.First, q.Choice = make([]int32, 1, len(of.First)), make([]int32, 0, len(of.Choice)+int(of.Rest))
-	changed := false
-	for n := range of.Rest {
-		choices := of.Choice[of.First[n]:of.First[n+1]]
-		for _, c := range choices {
-			if p.counts(p.class.members[n][0]) && (c == markov.Stay || p.allows(p.epoch, c)) {
-				q.Choice = append(q.Choice, c)
-			}
-		}
-		if q.First[n] == int32(len(q.Choice)) {
-			q.Choice = append(q.Choice, markov.Stay)
-			changed = true
-		}
-		q.First = append(q.First, int32(len(q.Choice)))
-	}
-	if changed || len(q.Choice) < len(of.Choice) {
-		p.quotient, p.components = &q, markov.NewLeastTotal(&q, 1, 1, &p.chain)
-	}
 }
 
 // leave drops what is needed no more.
