@@ -82,6 +82,7 @@ type counterFamily struct {
 	states int32
 	waits  bool    // each state has a choice to wait
 	toll   float64 // of the first reward, for each step of that
+	rounds bool    // one may go to and fro between some states, which gains 0.01 and loses 0.2 of the first total
 	kept   bool    // the cost never passes the bound
 }
 
@@ -89,6 +90,7 @@ var counterFamilies = map[string]counterFamily{
 	"counters": {states: counted},
 	"waits":    {states: counted, waits: true},
 	"tolls":    {states: counted, waits: true, toll: 0.1},
+	"rounds":   {states: counted, rounds: true},
 	"kept":     {states: counted, waits: true, kept: true},
 	"wide":     {states: 10 * counted},
 }
@@ -103,6 +105,9 @@ func (j job) counters(ctx context.Context, family counterFamily) (*outcome, erro
 		})
 		if family.waits {
 			k.Append([]int32{s}, []float64{1}, []float64{-family.toll, 0, 0})
+		}
+		if family.rounds && s%10 >= 8 {
+			k.Append([]int32{s ^ 1}, []float64{1}, []float64{[]float64{0.01, -0.2}[s%2], 0, 0})
 		}
 		k.EndState()
 	}

@@ -361,7 +361,8 @@ func TestEpochCurves(t *testing.T) {
 					least[j] = math.Min(least[j], dot(w, at.Objectives))
 				}
 			}
-			if room := found[0].Error + found[2].Error; math.Abs(least[0]-least[1]) > 2*room+1e-9*(1+math.Abs(least[1])) {
+			room := 2*(found[0].Error+found[2].Error) + 1e-9*(1+math.Abs(least[1]))
+			if math.Abs(least[0]-least[1]) > room {
 				t.Errorf("model %d: %g with weights %v: want %g", i, least[0], w, least[1])
 			}
 		}

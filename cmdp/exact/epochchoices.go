@@ -52,8 +52,8 @@ type restrictedSolver struct {
 	proper     []int32 // its first policy
 }
 
-// mostRestricted is the number of sets of choices of which solvers are kept, the first ones: what is kept must not depend
-// on what was asked before.
+// mostRestricted is the number of sets of choices of which solvers are kept, the first ones: what is kept must not
+// depend on what was asked before.
 const mostRestricted = 8
 
 // restrictToAllowed leaves the choices that the epoch allows.
@@ -158,8 +158,8 @@ func (p *epochTotals) restrictToProper(ctx context.Context) error {
 	return nil
 }
 
-// allowedAfter reports which choices of an epoch are offered and lead, where they leave it, to pairs that are in, nil if
-// all are, and whether all do.
+// allowedAfter reports which choices of an epoch are offered and lead, where they leave it, to pairs that are in, nil
+// if all are, and whether all do.
 func (p *epochTotals) allowedAfter(epoch int, in [][]bool) (all bool, choices []bool) {
 	k := p.classes[p.e.Class[epoch]].kernel
 	all, choices = true, make([]bool, k.Choices())

@@ -63,8 +63,8 @@ type epochSolver struct {
 
 func newEpochModels(ctx context.Context, m *cmdp.Model, workers int) (*epochModels, error) {
 	e := m.Epochs()
-	p := &epochModels{m: m, e: e, workers: workers, models: make([]*epochModel, len(e.Classes)), steps: make([]float64, e.Dim),
-		comesUp: make([]bool, e.Len())}
+	p := &epochModels{m: m, e: e, workers: workers, models: make([]*epochModel, len(e.Classes)),
+		steps: make([]float64, e.Dim), comesUp: make([]bool, e.Len())}
 	base := &e.Classes[0]
 	p.longest = markov.LongestRow(base)
 	for s := range e.Base.States() {

@@ -6,8 +6,8 @@ import (
 	"cmdpsolve/internal/threshold"
 )
 
-// An epochPair prices two directions of a model of epochs beside each other, each by a pricer of its own: a direction has
-// the same answer whatever was asked before.
+// An epochPair prices two directions of a model of epochs beside each other, each by a pricer of its own: a direction
+// has the same answer whatever was asked before.
 type epochPair struct{ p, beside *epochTotals }
 
 // simultaneous returns the pricer of two directions at once, where there are many pairs.
