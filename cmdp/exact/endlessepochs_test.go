@@ -160,6 +160,12 @@ func TestEndlessPrices(t *testing.T) {
 			if x, err := q.price(ctx, dir, 0); err != nil || x.ray == nil {
 				t.Errorf("model %d: nothing is gained for ever, but %g: %v", i, x.value, err)
 			}
+			m.Epochs().Bytes = 1
+			_, err := PlannerOf(t, m).Front(ctx, cmdp.Task{}, FrontOptions{Over: [][]float64{dir}})
+			if m.Epochs().Restricted() != errors.Is(err, errNoEnd) || !m.Epochs().Restricted() &&
+				!errors.As(err, new(*cmdp.MemoryError)) {
+				t.Errorf("model %d: %v: want rows that are too large to be stored", i, err)
+			}
 			continue
 		}
 		if err != nil {
