@@ -1,12 +1,8 @@
 package prism_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -322,70 +318,6 @@ func TestConstructs(t *testing.T) {
 	}
 }
 
-// TestRenamed: a module that is another one with other names is that one's text with these names in their places, and
-// with its formulas written out.
-func TestRenamed(t *testing.T) {
-	rng := rand.New(rand.NewPCG(28, 8))
-	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
-	names := regexp.MustCompile(`[a-z]\w*`)
-	read := 0
-	for range 60 {
-		one := fmt.Sprintf(" x : [low..high]%s; u : bool%s;", pick("", " init low", " init high", " init min(high,low+1)"),
-			pick("", " init on"))
-		kind, clocks, set := "mdp", []string{"true"}, ""
-		if rng.IntN(8) == 0 {
-			kind, clocks, set = "pta", []string{"true", "c>=low", "c<=high"}, "&(c'=low)"
-			one += " c : clock; invariant u=>c<=high-low endinvariant"
-		}
-		for range 1 + rng.IntN(4) {
-			number := func() string { return pick("x", "low", "high", "min(x,high)", "max(low,x)", "near") }
-			one += fmt.Sprintf("\n [%s] %s & %s -> share:(x'=low+mod(%s+%s,high-low+1))%s + 1-share:(u'=%s);",
-				pick("", "a", "b"), pick("x<"+number(), "u", "u=on", "full", "true"), pick(clocks...),
-				number(), number(), pick("", set), pick("!u", "on", "full"))
-		}
-		rename, again := []string{"x=y", "u=v", "c=d"}, []string{"y=z", "v=w", "d=e"}
-		for _, list := range []*[]string{&rename, &again} {
-			for _, r := range []string{"low=low2", "high=high2", "on=off", "share=rest", "a=b,b=a", "min=max,max=min",
-				"low2=low", "rest=share", "near=low", "full=on"} { // the last two are formulas, whose names stay
-				if rng.IntN(2) == 0 {
-					*list = append(*list, r)
-				}
-			}
-		}
-		written := func(body string, list []string) string {
-			to := make(map[string]string)
-			for _, r := range strings.Split(strings.Join(list, ","), ",") {
-				old, name, _ := strings.Cut(r, "=")
-				to[old] = name
-			}
-			return names.ReplaceAllStringFunc(body, func(name string) string { return cmp.Or(to[name], name) })
-		}
-		head := fmt.Sprintf(kind+" const int low = %d; const int low2 = %d; const int high = %d; const int high2 = %d; "+
-			"const bool on = %t; const bool off = false; const double share = 0.25; const double rest = 0.5;\n"+
-			"formula near = max(x,low); formula full = x=high & u=on;\nmodule m\n", rng.IntN(2), rng.IntN(2),
-			2+rng.IntN(2), 2+rng.IntN(2), rng.IntN(2) == 0) + one + " endmodule\n"
-		plain := strings.NewReplacer("near", "max(x,low)", "full", "(x=high & u=on)").Replace(one)
-		second := written(plain, rename)
-		want, wrong := explore(head+"module n\n"+second+" endmodule\nmodule o\n"+written(second, again)+" endmodule", nil, 1)
-		text := head + "module n = m [" + strings.Join(rename, ",") + "] endmodule\nmodule o = n [" +
-			strings.Join(again, ",") + "] endmodule"
-		got, err := explore(text, nil, 1)
-		if (err != nil) != (wrong != nil) {
-			t.Fatalf("%v: want %v\n%s", err, wrong, text)
-		}
-		if err != nil {
-			continue
-		}
-		read++
-		if got.String() != want.String() {
-			t.Fatalf("%s\nis\n%swant\n%s", text, got, want)
-		}
-	}
-	if read < 40 {
-		t.Errorf("%d models were read", read)
-	}
-}
-
 // three has modules with actions a, shared by all, b by two and c by one. What a state offers as long as
 // every module is in state 0 says how they are composed.
 const three = `mdp
@@ -434,138 +366,6 @@ func TestCompositions(t *testing.T) {
 		}
 		if !sameSet(got, strings.Fields(c.want)) {
 			t.Errorf("%s: got %v, want %s", c.system, got, c.want)
-		}
-	}
-}
-
-// A composed is what a composition of modules knows and allows: the actions that it has, and whether a set of modules,
-// as bits, can move together under one of them.
-type composed struct {
-	text    string
-	actions []string
-	modules int
-	allows  func(action string, moving int) bool
-}
-
-// drawComposed draws a composition of modules, of which each is a line of its own.
-func drawComposed(rng *rand.Rand, modules []composed, systems *[]string) composed {
-	one := modules[0]
-	if len(modules) > 1 {
-		cut := 1 + rng.IntN(len(modules)-1)
-		p, q := drawComposed(rng, modules[:cut], systems), drawComposed(rng, modules[cut:], systems)
-		sign, over := "|||", []string(nil)
-		switch rng.IntN(3) {
-		case 0:
-			sign = "||"
-			for _, a := range p.actions {
-				if slices.Contains(q.actions, a) {
-					over = append(over, a)
-				}
-			}
-		case 1:
-			over = []string{"a", "b", "c", "d"}[rng.IntN(3):][:1+rng.IntN(2)]
-			sign = "|[" + strings.Join(over, ",") + "]|"
-		}
-		one = composed{"(" + p.text + " " + sign + " " + q.text + ")", slices.Concat(p.actions, q.actions, over),
-			p.modules | q.modules, func(action string, moving int) bool {
-				ofP, ofQ := moving&p.modules, moving&q.modules
-				if slices.Contains(over, action) {
-					return p.allows(action, ofP) && q.allows(action, ofQ)
-				}
-				return ofQ == 0 && p.allows(action, ofP) || ofP == 0 && q.allows(action, ofQ)
-			}}
-	}
-	if rng.IntN(4) == 0 {
-		name := fmt.Sprintf(`"s%d"`, len(*systems))
-		*systems = append(*systems, "system "+name+" "+one.text+" endsystem\n")
-		one.text = name
-	}
-	inner, hidden := one, []string{"a", "b", "c"}[rng.IntN(3)]
-	switch rng.IntN(4) {
-	case 0:
-		one.text += " / {" + hidden + "}"
-		one.actions = slices.DeleteFunc(slices.Clone(inner.actions), func(a string) bool { return a == hidden })
-		one.allows = func(action string, moving int) bool {
-			return action != hidden && inner.allows(action, moving) || action == "" && inner.allows(hidden, moving)
-		}
-	case 1:
-		names := map[string]string{"": "", "a": "a", "b": "b", "c": "c", "d": "d"}
-		to := []string{"a", "b", "c", "d"}[rng.IntN(4)]
-		names[hidden], names[to] = to, []string{hidden, to}[rng.IntN(2)]
-		one.text += " {" + hidden + "<-" + to + "}"
-		if to != hidden && names[to] == hidden {
-			one.text = inner.text + " {" + hidden + "<-" + to + ", " + to + "<-" + hidden + "}"
-		}
-		one.actions = nil
-		for _, a := range inner.actions {
-			one.actions = append(one.actions, names[a])
-		}
-		one.allows = func(action string, moving int) bool {
-			for old, name := range names {
-				if name == action && inner.allows(old, moving) {
-					return true
-				}
-			}
-			return false
-		}
-	}
-	return one
-}
-
-// TestRandomCompositions compares which modules can move together, and under which action, with what the parts of a
-// composition allow.
-func TestRandomCompositions(t *testing.T) {
-	rng := rand.New(rand.NewPCG(28, 4))
-	for range 300 {
-		text, modules := "mdp\n", []composed{}
-		for i := range 2 + rng.IntN(5) {
-			text += fmt.Sprintf("module m%d x%[1]d : [0..1];", i)
-			var knows []string
-			for _, a := range []string{"", "a", "b", "c"} {
-				if rng.IntN(2) == 0 {
-					knows = append(knows, a)
-					text += fmt.Sprintf(" [%s] x%d=0 -> (x%[2]d'=1);", a, i)
-				}
-			}
-			text += " endmodule\n"
-			modules = append(modules, composed{fmt.Sprint("m", i), slices.DeleteFunc(slices.Clone(knows),
-				func(a string) bool { return a == "" }), 1 << i, func(action string, moving int) bool {
-				return moving == 1<<i && slices.Contains(knows, action)
-			}})
-		}
-		var systems []string
-		all := drawComposed(rng, modules, &systems)
-		systems = append(systems, "system "+all.text+" endsystem\n")
-		rng.Shuffle(len(systems), func(i, j int) { systems[i], systems[j] = systems[j], systems[i] })
-		text += strings.Join(systems, "")
-		p, err := prism.Read("m.prism", text, nil)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		var f found
-		r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		var got, want []string
-		for _, c := range f.choices[0] {
-			got = append(got, fmt.Sprint(p.Actions[c.action], vector(r.States.StateName(int(c.next[0])))))
-		}
-		for moving := 1; moving < 1<<len(modules); moving++ {
-			x := make([]int, len(modules))
-			for i := range x {
-				x[i] = moving >> i & 1
-			}
-			for _, a := range []string{"", "a", "b", "c", "d"} {
-				if all.allows(a, moving) {
-					want = append(want, fmt.Sprint(a, x))
-				}
-			}
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Fatalf("moves %q: want %q\n%s", got, want, text)
 		}
 	}
 }

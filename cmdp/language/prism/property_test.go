@@ -242,8 +242,6 @@ func TestRandomProperties(t *testing.T) {
 	}
 }
 
-func one(rng *rand.Rand, texts ...string) string { return texts[rng.IntN(len(texts))] }
-
 // checkAsked: the properties that were read from a text are those that were drawn, in their order.
 func checkAsked(t *testing.T, p *language.Program, list []property.Property, err error, names []string, all [][]asked,
 	text string) {
@@ -275,13 +273,6 @@ func checkAsked(t *testing.T, p *language.Program, list []property.Property, err
 			}
 		}
 	}
-}
-
-// textAt returns a text from a place on.
-func textAt(text string, at language.Pos) string {
-	lines := strings.SplitAfter(text, "\n")[at.Line-1:]
-	line := []rune(lines[0])
-	return string(line[at.Column-1:]) + strings.Join(lines[1:], "")
 }
 
 // checkWhere: a condition that was read holds where the one that was written does, and is empty if there is none.

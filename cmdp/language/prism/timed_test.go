@@ -361,39 +361,3 @@ func TestTimedPrograms(t *testing.T) {
 		t.Errorf("%d models in JANI and %d in PRISM's language were read", read[true], read[false])
 	}
 }
-
-// TestClosedConditions: a condition that looks at a clock is read if it holds for a closed set of the clock's values,
-// whatever else is true.
-func TestClosedConditions(t *testing.T) {
-	rng := rand.New(rand.NewPCG(28, 7))
-	read := make(map[bool]int)
-	for range 200 {
-		k := rng.IntN(6)
-		text := fmt.Sprintf([]string{"x%s3", "3.0%s=x"}[holds(k == 5)], []string{"=", "!=", "<", "<=", ">", ">"}[k])
-		when := func(x float64, _ int) bool { return []bool{x == 3, x != 3, x < 3, x <= 3, x > 3, x <= 3}[k] }
-		for i := range rng.IntN(4) {
-			inner, b := when, func(others int) bool { return others>>i&1 > 0 }
-			form := rng.IntN(5)
-			text = strings.NewReplacer("C", text, "B", fmt.Sprint("b", i)).Replace(
-				[]string{"!(C)", "(C & B)", "(B | C)", "(C => B)", "(B => C)"}[form])
-			when = func(x float64, o int) bool {
-				c := inner(x, o)
-				return []bool{!c, c && b(o), b(o) || c, !c || b(o), !b(o) || c}[form]
-			}
-		}
-		closed := true
-		for others := range 8 {
-			beside := when(2.5, others) || when(3.5, others)
-			closed = closed && (when(3, others) || !beside)
-		}
-		_, err := prism.Read("m.prism", "pta module m x : clock; b0 : bool; b1 : bool; b2 : bool; [] "+text+
-			" -> true; endmodule", nil)
-		if (err == nil) != closed || err != nil && !strings.Contains(err.Error(), "excludes its bound") {
-			t.Fatalf("%s is closed: %t, %v", text, closed, err)
-		}
-		read[closed]++
-	}
-	if read[true] < 50 || read[false] < 50 {
-		t.Errorf("%d conditions are closed, %d are not", read[true], read[false])
-	}
-}
