@@ -1,21 +1,20 @@
 package prism_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"cmdpsolve/cmdp/language"
 	"cmdpsolve/cmdp/language/prism"
 )
 
 // A composed is what a composition of modules knows and allows: the actions that it has, and whether a set of modules,
-// as bits, can move together under one of them.
+// as bits, can move together under one of them. A sign joins it, if it is in parentheses that may be left out there.
 type composed struct {
 	text    string
+	sign    string
 	actions []string
 	modules int
 	allows  func(action string, moving int) bool
@@ -40,7 +39,10 @@ func drawComposed(rng *rand.Rand, modules []composed, systems *[]string) compose
 			over = []string{"a", "b", "c", "d"}[rng.IntN(3):][:1+rng.IntN(2)]
 			sign = "|[" + strings.Join(over, ",") + "]|"
 		}
-		one = composed{"(" + p.text + " " + sign + " " + q.text + ")", slices.Concat(p.actions, q.actions, over),
+		if p.sign == sign && sign[:2] == "||" && rng.IntN(2) == 0 {
+			p.text = p.text[1 : len(p.text)-1]
+		}
+		one = composed{"(" + p.text + " " + sign + " " + q.text + ")", sign, slices.Concat(p.actions, q.actions, over),
 			p.modules | q.modules, func(action string, moving int) bool {
 				ofP, ofQ := moving&p.modules, moving&q.modules
 				if slices.Contains(over, action) {
@@ -52,12 +54,13 @@ func drawComposed(rng *rand.Rand, modules []composed, systems *[]string) compose
 	if rng.IntN(4) == 0 {
 		name := fmt.Sprintf(`"s%d"`, len(*systems))
 		*systems = append(*systems, "system "+name+" "+one.text+" endsystem\n")
-		one.text = name
+		one.text, one.sign = name, ""
 	}
 	inner, hidden := one, []string{"a", "b", "c"}[rng.IntN(3)]
 	switch rng.IntN(4) {
 	case 0:
 		one.text += " / {" + hidden + "}"
+		one.sign = ""
 		one.actions = slices.DeleteFunc(slices.Clone(inner.actions), func(a string) bool { return a == hidden })
 		one.allows = func(action string, moving int) bool {
 			return action != hidden && inner.allows(action, moving) || action == "" && inner.allows(hidden, moving)
@@ -67,6 +70,7 @@ func drawComposed(rng *rand.Rand, modules []composed, systems *[]string) compose
 		to := []string{"a", "b", "c", "d"}[rng.IntN(4)]
 		names[hidden], names[to] = to, []string{hidden, to}[rng.IntN(2)]
 		one.text += " {" + hidden + "<-" + to + "}"
+		one.sign = ""
 		if to != hidden && names[to] == hidden {
 			one.text = inner.text + " {" + hidden + "<-" + to + ", " + to + "<-" + hidden + "}"
 		}
@@ -102,7 +106,7 @@ func TestRandomCompositions(t *testing.T) {
 				}
 			}
 			text += " endmodule\n"
-			modules = append(modules, composed{fmt.Sprint("m", i), slices.DeleteFunc(slices.Clone(knows),
+			modules = append(modules, composed{fmt.Sprint("m", i), "", slices.DeleteFunc(slices.Clone(knows),
 				func(a string) bool { return a == "" }), 1 << i, func(action string, moving int) bool {
 				return moving == 1<<i && slices.Contains(knows, action)
 			}})
@@ -113,17 +117,10 @@ func TestRandomCompositions(t *testing.T) {
 		rng.Shuffle(len(systems), func(i, j int) { systems[i], systems[j] = systems[j], systems[i] })
 		text += strings.Join(systems, "")
 		p, err := prism.Read("m.prism", text, nil)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		var f found
-		r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
+		f := explored(t, p, err, text)
 		var got, want []string
 		for _, c := range f.choices[0] {
-			got = append(got, fmt.Sprint(p.Actions[c.action], vector(r.States.StateName(int(c.next[0])))))
+			got = append(got, fmt.Sprint(p.Actions[c.action], vector(f.name(c.next[0]))))
 		}
 		for moving := 1; moving < 1<<len(modules); moving++ {
 			x := make([]int, len(modules))

@@ -120,7 +120,8 @@ func TestDefinitions(t *testing.T) {
 				value = term{whole.text, whole.jani, func(x []int) int { return 4 * whole.of(x) }}
 			}
 			if isConstant {
-				word = "const " + []string{"int", "bool", "double"}[kind]
+				word = []string{"const int", "const bool", "const double", "const", "const bool", "rate", "const int", "const bool",
+					"prob"}[kind+3*rng.IntN(3)] // some are of old versions
 			}
 			if isConstant && rng.IntN(3) == 0 {
 				n := rng.IntN(5)
@@ -158,18 +159,14 @@ func TestDefinitions(t *testing.T) {
 		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 		text := spaced(rng, strings.Join(lines, "")+rewards)
 		p, err := prism.Read("m.prism", text, given)
-		if err != nil {
-			t.Fatalf("%v\n%v\n%s", err, given, text)
-		}
-		var f found
-		r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
-		if err != nil || len(f.rewards) != 9 {
-			t.Fatalf("%d states, %v\n%s", len(f.rewards), err, text)
+		f := explored(t, p, err, fmt.Sprintf("%v\n%s", given, text))
+		if len(f.rewards) != 9 {
+			t.Fatalf("%d states\n%s", len(f.rewards), text)
 		}
 		inJANI.check(t, rng, given, wanted)
 		for k, name := range labels {
 			i := slices.IndexFunc(p.Rewards, func(r language.Reward) bool { return r.Name == name })
-			states, err := r.States.Satisfying("", p.Labels[k])
+			states, err := f.result.States.Satisfying("", p.Labels[k])
 			for s, earned := range f.rewards {
 				if err != nil || p.Labels[k].Name != name || slices.Contains(states, int32(s)) != (earned[i] > 0) {
 					t.Fatalf("label %s: %v, %v of %v\n%s", name, states, err, f.rewards, text)
@@ -178,9 +175,9 @@ func TestDefinitions(t *testing.T) {
 		}
 		for s, earned := range f.rewards {
 			for k, x := range earned {
-				want := wanted[k](vector(r.States.StateName(s)))
+				want := wanted[k](vector(f.name(int32(s))))
 				if x != float64(want)/4 || p.Rewards[k].Name != fmt.Sprint("x", k+3) {
-					t.Fatalf("%s is %g in %s: want %d/4\n%v\n%s", p.Rewards[k].Name, x, r.States.StateName(s), want, given, text)
+					t.Fatalf("%s is %g in %s: want %d/4\n%v\n%s", p.Rewards[k].Name, x, f.name(int32(s)), want, given, text)
 				}
 			}
 		}

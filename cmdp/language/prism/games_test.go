@@ -1,7 +1,6 @@
 package prism_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -68,18 +67,13 @@ func TestRandomGames(t *testing.T) {
 		}
 		games[wrong]++
 		if !wrong {
-			var f found
-			_, err := language.Explore(context.Background(), r.p, &f, language.ExploreOptions{Threads: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkModel(t, r.p, &f, r.result, plain.goal, text)
+			checkModel(t, r, plain.goal, text)
 			if r.p.Kind != language.Game || !slices.Equal(r.p.Players, []string{"one", "two"}) {
 				t.Fatalf("a model of kind %d of the players %v\n%s", r.p.Kind, r.p.Players, text)
 			}
 		}
 		for s := 0; !wrong && s < len(r.owners); s++ {
-			if name := fmt.Sprint(vector(r.result.States.StateName(s))); r.owners[s] != owners[name] {
+			if name := fmt.Sprint(vector(r.name(int32(s)))); r.owners[s] != owners[name] {
 				t.Fatalf("%s belongs to player %d\n%s", name, r.owners[s], text)
 			}
 		}

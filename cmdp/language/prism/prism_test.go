@@ -1,113 +1,9 @@
 package prism_test
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
-
-	"cmdpsolve/cmdp/language"
-	"cmdpsolve/cmdp/language/prism"
 )
-
-// rows explores a model and writes it by the names of states: "state: [action] p next + …, reward=…".
-type rows struct {
-	p       *language.Program
-	owners  []int
-	state   [][]float64
-	choices [][]string
-	result  *language.Explored
-	names   []func() string
-}
-
-func (r *rows) State(player int, rewards []float64) error {
-	r.owners = append(r.owners, player)
-	r.state = append(r.state, append([]float64(nil), rewards...))
-	r.choices = append(r.choices, nil)
-	return nil
-}
-
-func (r *rows) Choice(action int, next []int32, probability, rewards, gained []float64) error {
-	s := len(r.choices) - 1
-	n, p, w := append([]int32(nil), next...), append([]float64(nil), probability...), append([]float64(nil), rewards...)
-	own := append([]float64(nil), gained...)
-	at := len(r.choices[s])
-	r.choices[s] = append(r.choices[s], "")
-	r.names = append(r.names, func() string {
-		text := "[" + r.p.Actions[action] + "]"
-		for i := range n {
-			plus := ""
-			if i > 0 {
-				plus = " +"
-			}
-			text += fmt.Sprintf("%s %.6g %s", plus, p[i], r.result.States.StateName(int(n[i])))
-			for k := range w {
-				if len(own) > 0 && own[i*len(w)+k] != 0 {
-					text += fmt.Sprintf(" %s=%g", r.p.Rewards[k].Name, own[i*len(w)+k])
-				}
-			}
-		}
-		for i, x := range w {
-			if x != 0 {
-				text += fmt.Sprintf(" %s=%g", r.p.Rewards[i].Name, x)
-			}
-		}
-		r.choices[s][at] = text
-		return text
-	})
-	return nil
-}
-
-func explore(text string, constants map[string]string, threads int) (*rows, error) {
-	p, err := prism.Read("m.prism", text, constants)
-	if err != nil {
-		return nil, err
-	}
-	r := &rows{p: p}
-	r.result, err = language.Explore(context.Background(), p, r, language.ExploreOptions{Threads: threads})
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range r.names {
-		name()
-	}
-	return r, nil
-}
-
-// bounded explores a model with a bound of its states, and forgets it.
-func bounded(text string, states int) (*language.Explored, error) {
-	p, err := prism.Read("m.prism", text, nil)
-	if err != nil {
-		return nil, err
-	}
-	return language.Explore(context.Background(), p, nothing{}, language.ExploreOptions{States: states})
-}
-
-type nothing struct{}
-
-func (nothing) State(int, []float64) error                                 { return nil }
-func (nothing) Choice(int, []int32, []float64, []float64, []float64) error { return nil }
-
-// String lists the states in order, with their rewards and choices.
-func (r *rows) String() string {
-	var b strings.Builder
-	for s := range r.choices {
-		fmt.Fprintf(&b, "%s", r.result.States.StateName(s))
-		if r.p.Kind == language.Game {
-			fmt.Fprintf(&b, " player %d", r.owners[s])
-		}
-		for i, x := range r.state[s] {
-			if x != 0 {
-				fmt.Fprintf(&b, " %s=%g", r.p.Rewards[i].Name, x)
-			}
-		}
-		b.WriteString("\n")
-		for _, c := range r.choices[s] {
-			b.WriteString("  " + c + "\n")
-		}
-	}
-	return b.String()
-}
 
 // clean drops the indentation of a test's text.
 func clean(text string) string {
@@ -355,7 +251,7 @@ func TestCompositions(t *testing.T) {
 		}
 		var got []string
 		for _, choice := range r.choices[0] {
-			action, to, _ := strings.Cut(choice, "] 1 ")
+			action, to := "["+r.p.Actions[choice.action], r.name(choice.next[0])
 			moved := ""
 			for _, v := range strings.Split(to, ",") {
 				if name, ok := strings.CutSuffix(v, "=1"); ok {

@@ -106,11 +106,12 @@ func checkWrong(t *testing.T, p *language.Program, plain *plainProgram, text str
 func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, rows map[string][]string, threads int,
 	text string) (states int) {
 	t.Helper()
-	var f found
-	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: threads})
+	f := &found{p: p}
+	r, err := language.Explore(context.Background(), p, f, language.ExploreOptions{Threads: threads})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	f.result = r
 	stuck := f.without(func(int) bool { return false })
 	condition, err := p.Parse(`"deadlock"`)
 	if err != nil {
@@ -120,8 +121,8 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, rows m
 	if err != nil || !slices.Equal(r.Deadlocks, stuck) || !slices.Equal(dead, stuck) {
 		t.Fatalf("deadlocks %v, and %v by the condition, %v: want %v\n%s", r.Deadlocks, dead, err, stuck, text)
 	}
-	checkModel(t, p, &f, r, plain.goal, text)
-	checkLimits(t, p, &f, text)
+	checkModel(t, f, plain.goal, text)
+	checkLimits(t, f, text)
 	condition, err = p.Parse(`"init"`)
 	if err != nil {
 		t.Fatal(err)
@@ -136,13 +137,13 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, rows m
 	initial, err := r.States.Satisfying(p.File, language.Label{When: condition})
 	var starts []string
 	for _, s := range r.Initial {
-		starts = append(starts, fmt.Sprint(vector(r.States.StateName(int(s)))))
+		starts = append(starts, fmt.Sprint(vector(f.name(s))))
 	}
 	want := fmt.Sprint(plain.starts())
 	if err != nil || !slices.Equal(initial, r.Initial) || fmt.Sprint(starts) != want {
 		t.Fatalf("begins in %v, and %v by the condition, %v: want %s\n%s", starts, initial, err, want, text)
 	}
-	got := f.rows(p, len(f.choices), r.States.StateName)
+	got := f.rows(r.States.StateName)
 	for x, lines := range rows {
 		if !slices.Equal(got[x], lines) || len(got) != len(rows) {
 			t.Fatalf("%d states, in %s\n%q: want %d states,\n%q\n%s", len(got), x, got[x], len(rows), lines, text)
@@ -152,7 +153,7 @@ func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, rows m
 }
 
 // checkLimits: a limit of as many states or transitions as there are is kept, and one below that is not.
-func checkLimits(t *testing.T, p *language.Program, f *found, text string) {
+func checkLimits(t *testing.T, f *found, text string) {
 	t.Helper()
 	states, transitions := len(f.choices), 0
 	for _, choices := range f.choices {
@@ -164,7 +165,7 @@ func checkLimits(t *testing.T, p *language.Program, f *found, text string) {
 		{Transitions: transitions - 1}} {
 		var seen language.Progress
 		o.Progress = func(now language.Progress) { seen = now }
-		_, err := language.Explore(context.Background(), p, nothing{}, o)
+		_, err := language.Explore(context.Background(), f.p, nothing{}, o)
 		all := language.Progress{States: states, Explored: states, Transitions: transitions}
 		if err == nil && seen != all {
 			t.Fatalf("progress ends with %+v: want %+v\n%s", seen, all, text)
@@ -179,8 +180,9 @@ func checkLimits(t *testing.T, p *language.Program, f *found, text string) {
 
 // checkModel: the model of a program has what was found. Where no choice is, but a reward, there is a loop and the
 // label of deadlocks, and several initial states have no distribution.
-func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explored, goal *term, text string) {
+func checkModel(t *testing.T, f *found, goal *term, text string) {
 	t.Helper()
+	p, r := f.p, f.result
 	m, err := p.Model(context.Background(), language.ExploreOptions{Threads: 1})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -203,7 +205,7 @@ func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explore
 		earned := f.rewards[s]
 		if len(choices) == 0 && slices.ContainsFunc(earned, func(x float64) bool { return x != 0 }) {
 			looped = append(looped, int32(s))
-			choices = []foundChoice{{0, []int32{int32(s)}, []float64{1}, make([]float64, len(earned))}}
+			choices = []foundChoice{{0, []int32{int32(s)}, []float64{1}, make([]float64, len(earned)), nil}}
 		}
 		first := int(m.First[s])
 		if got := int(m.First[s+1]) - first; got != len(choices) {
@@ -217,7 +219,7 @@ func checkModel(t *testing.T, p *language.Program, f *found, r *language.Explore
 				for e := from; e < end; e++ {
 					x -= m.Probability[e] * m.Rewards[k].Total(s, first+i, e)
 				}
-				same = same && math.Abs(x+c.rewards[k]) < 1e-9
+				same = same && math.Abs(x+c.mean()[k]) < 1e-9
 			}
 			if !same {
 				t.Fatalf("state %d, choice %d: %+v\nof %+v\n%s", s, i, c, m, text)
@@ -261,22 +263,18 @@ func checkEntering(t *testing.T, p *language.Program, when term, text string) {
 		t.Fatalf("%s: %v", when.text, err)
 	}
 	p.Entering("in", condition)
-	var f found
-	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	f := explored(t, p, nil, text)
 	begins, err := p.Initially(condition)
-	if err != nil || begins != slices.ContainsFunc(r.Initial, func(s int32) bool {
-		return when.of(vector(r.States.StateName(int(s)))) > 0
+	if err != nil || begins != slices.ContainsFunc(f.result.Initial, func(s int32) bool {
+		return when.of(vector(f.name(s))) > 0
 	}) {
 		t.Fatalf("%s holds initially: %t, %v\n%s", when.text, begins, err, text)
 	}
 	for s, choices := range f.choices {
 		for i, c := range choices {
-			got := c.rewards[len(c.rewards)-1]
+			got := c.mean()[len(c.rewards)-1]
 			for k, to := range c.next {
-				got -= c.probability[k] * float64(when.of(vector(r.States.StateName(int(to)))))
+				got -= c.probability[k] * float64(when.of(vector(f.name(to))))
 			}
 			if math.Abs(got) > 1e-9 {
 				t.Fatalf("entering %s: %g too much for choice %d of state %d, %+v\n%s", when.text, got, i, s, c, text)
@@ -293,20 +291,16 @@ func checkRest(t *testing.T, p *language.Program, rest term, text string) {
 	if p.Rest, err = p.Parse(rest.text); err != nil {
 		t.Fatalf("%s: %v", rest.text, err)
 	}
-	var f found
-	r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	rests := func(s int) bool { return rest.of(vector(r.States.StateName(s))) > 0 }
+	f := explored(t, p, nil, text)
+	rests := func(s int) bool { return rest.of(vector(f.name(int32(s)))) > 0 }
 	for s, choices := range f.choices {
 		if rests(s) && (len(choices) > 0 || slices.ContainsFunc(f.rewards[s], func(x float64) bool { return x != 0 })) {
-			t.Fatalf("%s rests by %s, with the choices %v and rewards %v\n%s", r.States.StateName(s), rest.text, choices,
+			t.Fatalf("%s rests by %s, with the choices %v and rewards %v\n%s", f.name(int32(s)), rest.text, choices,
 				f.rewards[s], text)
 		}
 	}
-	if stuck := f.without(rests); !slices.Equal(r.Deadlocks, stuck) {
-		t.Fatalf("at rest by %s: deadlocks %v, want %v\n%s", rest.text, r.Deadlocks, stuck, text)
+	if stuck := f.without(rests); !slices.Equal(f.result.Deadlocks, stuck) {
+		t.Fatalf("at rest by %s: deadlocks %v, want %v\n%s", rest.text, f.result.Deadlocks, stuck, text)
 	}
 }
 
@@ -337,23 +331,18 @@ func TestRepeated(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		p, err := prism.Read("m.prism", text+"endmodule", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var f found
-		r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
+		f, err := explore(text+"endmodule", nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		value := func(s int32) (x int) {
-			fmt.Sscanf(r.States.StateName(int(s)), "x=%d", &x)
+			fmt.Sscanf(f.name(s), "x=%d", &x)
 			return x
 		}
 		for s, choices := range f.choices {
 			var got []string
 			for _, c := range choices {
-				action := p.Actions[c.action]
+				action := f.p.Actions[c.action]
 				if wide[action] == nil {
 					got = append(got, fmt.Sprint(action, " ", c.probability[0], " ", value(c.next[0])))
 					continue

@@ -324,8 +324,8 @@ func TestTimedPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
-			var f found
-			r, err := language.Explore(context.Background(), p, &f, language.ExploreOptions{Threads: 1})
+			f := &found{p: p}
+			r, err := language.Explore(context.Background(), p, f, language.ExploreOptions{Threads: 1})
 			if wrong := !isJANI && (broken || stuck); wrong || err != nil { // JANI's may stop
 				if !wrong || err == nil {
 					t.Fatalf("an invariant is broken: %t, a state without choices: %t, error %v\n%s", broken, stuck, err,
@@ -335,7 +335,7 @@ func TestTimedPrograms(t *testing.T) {
 			}
 			read[isJANI]++
 			got := make(map[string][]string)
-			for name, lines := range f.rows(p, len(f.choices), func(s int) string {
+			for name, lines := range f.rows(func(s int) string {
 				x := strings.Split(r.States.StateName(s), ",")
 				// Of each module the place comes first, and clocks behind it.
 				slices.SortFunc(x, func(a, b string) int {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/prism"
 )
 
 const body = "module m x : [0..3]; [a] x<3 -> (x'=x+1); endmodule\n"
@@ -213,7 +214,10 @@ func TestHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := bounded(model, 100_000)
+			p, err := prism.Read("m.prism", model, nil)
+			if err == nil {
+				_, err = language.Explore(t.Context(), p, nothing{}, language.ExploreOptions{States: 100_000})
+			}
 			runtime.ReadMemStats(&after)
 			if err == nil {
 				t.Error("no error")
