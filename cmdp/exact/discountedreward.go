@@ -9,9 +9,12 @@ import (
 type discountedReward struct{ *infiniteHorizon }
 
 func (p *discountedReward) traits() traits {
-	return traits{singlePolicy: true, infiniteHorizon: true, usesSweeps: p.usesSweeps,
-		nearOneDiscount: p.gamma > nearOneDiscount, steps: p.steps,
+	out := traits{singlePolicy: true, infiniteHorizon: true, usesSweeps: p.usesSweeps, steps: p.steps,
 		relevance: &p.relevance, purificationCost: p.purificationCost, crossover: p.crossover}
+	if p.gamma > nearOneDiscount {
+		out.magnified = scaled(roundoff/(1-p.gamma), p.steps)
+	}
+	return out
 }
 
 // extent takes what the extremes of a step come to, or rest, rounded outwards.

@@ -295,7 +295,7 @@ func (f *front) solveWeights(weights [][]float64) (done bool, err error) {
 		var found []*supportingPoint
 		err := f.planner.withPricer(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
 			t := q.traits()
-			f.nearOneDiscount, f.steps = t.nearOneDiscount, t.cancelling
+			f.nearOneDiscount, f.steps = t.magnified != nil, t.cancelling
 			if f.steps == nil {
 				f.steps = t.steps
 			}

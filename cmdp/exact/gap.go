@@ -20,7 +20,7 @@ func (s *columnGeneration) tolerance(relative float64) float64 {
 	tol := relative*s.magnitude() + leastNormal
 	if s.bound.proof != nil {
 		small := 1e-10
-		if s.traits.nearOneDiscount {
+		if s.traits.magnified != nil {
 			small = 1e-8
 		}
 		rounding := math.Max(1e-13*s.master.extent, s.costRounding())
@@ -31,7 +31,8 @@ func (s *columnGeneration) tolerance(relative float64) float64 {
 }
 
 // costRounding is by how much the cost of the incumbent is unknown, since returns are known to sameReturn of their
-// range. Where a curved cost is flat that is more than its slope, which the extent of the master is made of, says.
+// range, and to what a discount near 1 makes of rounding. Where a curved cost is flat that is more than its slope,
+// which the extent of the master is made of, says.
 func (s *columnGeneration) costRounding() float64 {
 	v := s.incumbent.v
 	if v == nil {
@@ -40,12 +41,18 @@ func (s *columnGeneration) costRounding() float64 {
 	slope, moved := make([]float64, len(v)), make([]float64, len(v))
 	s.task.Cost.Subgradient(slope, v)
 	most := 0.0
-	for _, by := range [2]float64{sameReturn, -sameReturn} {
+	for _, sign := range [2]float64{1, -1} {
 		for i, x := range v {
 			moved[i] = x
-			if scale := s.master.scale[i]; scale < Boundless {
-				moved[i] += math.Copysign(by, by*slope[i]) * scale
+			scale := s.master.scale[i]
+			if scale >= Boundless {
+				continue
 			}
+			by := sameReturn * scale
+			if s.traits.magnified != nil {
+				by = math.Max(by, s.traits.magnified[i])
+			}
+			moved[i] += math.Copysign(by, sign*slope[i])
 		}
 		if cost := s.task.Cost.Value(moved); isFinite(cost) {
 			most = math.Max(most, math.Abs(cost-s.incumbent.cost))

@@ -34,8 +34,9 @@ type traits struct {
 	// infiniteHorizon tells that some returns are totals or discounted sums, which may be far smaller than the sides of
 	// a box around them.
 	infiniteHorizon bool
-	// nearOneDiscount tells that a discount is so near to 1 that it magnifies rounding.
-	nearOneDiscount bool
+	// magnified are what the rounding of a step comes to in each return with a discount so near to 1 that it matters,
+	// nil elsewhere.
+	magnified []float64
 	// singlePolicy tells that what is best in a direction is a single policy.
 	singlePolicy bool
 	// usesSweeps tells that some part of the model is so large that it is solved by sweeps, which take the longer
