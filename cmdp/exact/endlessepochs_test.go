@@ -30,7 +30,7 @@ func drawEndlessEpochs(t *testing.T, rng *rand.Rand) (m, stored *cmdp.Model) {
 	if rng.IntN(4) == 0 {
 		rare = 1e-4
 	}
-	actions := make([]int, states)
+	actions, onward := make([]int, states), rng.IntN(3) == 0
 	for s := range states {
 		actions[s] = 1 + rng.IntN(3)
 		for a := range actions[s] {
@@ -45,6 +45,9 @@ func drawEndlessEpochs(t *testing.T, rng *rand.Rand) (m, stored *cmdp.Model) {
 			}
 			for _, x := range []float64{0.75 - rare, 0.25, rare} {
 				next := rng.IntN(states)
+				if onward {
+					next = s + rng.IntN(states-s)
+				}
 				if !goesOn && x == rare && rng.IntN(3) > 0 {
 					next = states
 				}
@@ -114,6 +117,9 @@ func TestEndlessEpochs(t *testing.T) {
 				continue
 			}
 			counts[got.Status.String()]++
+			if i%5 == 0 {
+				verifyEpochs(t, i, m, task, got)
+			}
 			switch {
 			case p.rows.Load() != nil:
 				counts["stored"]++
@@ -269,6 +275,22 @@ func drawTotalsTask(t *testing.T, rng *rand.Rand, q *Planner) cmdp.Task {
 		t.Fatal(err)
 	}
 	return task
+}
+
+// verifyEpochs verifies what is proved in an answer, of limits that are out of reach in rational arithmetic too.
+func verifyEpochs(t *testing.T, i int, m *cmdp.Model, task cmdp.Task, got *Result) {
+	t.Helper()
+	var err error
+	switch {
+	case got.Certificate != nil:
+		err = errors.Join(Verify(t.Context(), m, task, got.Certificate),
+			VerifyRational(t.Context(), m, task, got.Certificate))
+	case got.Proof != nil && got.Status == Optimal:
+		_, err = VerifyBound(t.Context(), m, task, got.Proof)
+	}
+	if err != nil {
+		t.Errorf("model %d: %v", i, err)
+	}
 }
 
 // compareEndless compares answers, and what policies return with what is said of them. Returns are at least as near to

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -198,6 +199,43 @@ func TestGiantEpochs(t *testing.T) {
 		}
 		if got, err := PlannerOf(t, m).SolvesEpochs(t.Context(), cmdp.Task{}); got != want || err != nil {
 			t.Errorf("%d states: solved: %v, %v; want %v", states, got, err, want)
+		}
+	}
+}
+
+// TestRoundedDown: what is found in rational arithmetic is rounded to the next number that is not above it.
+func TestRoundedDown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 17))
+	for range 1000 {
+		x := big.NewRat(rng.Int64()-rng.Int64(), 1+rng.Int64N(1<<uint(1+rng.IntN(60))))
+		got := roundedDown(x)
+		if rational(got).Cmp(x) > 0 || rational(math.Nextafter(got, math.Inf(1))).Cmp(x) <= 0 {
+			t.Errorf("%v is rounded to %g", x, got)
+		}
+	}
+}
+
+// TestChoiceSets: each epoch has the choices that it was given, and equal sets have the same number.
+func TestChoiceSets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 18))
+	const epochs, choices = 60, 19
+	x, given := newChoiceSets(epochs), make([][]bool, epochs)
+	for epoch := range given {
+		given[epoch] = slices.Repeat([]bool{true}, choices)
+		for range rng.IntN(3) {
+			given[epoch][rng.IntN(choices)] = false
+		}
+		x.put(epoch, given[epoch])
+	}
+	for epoch, want := range given {
+		got := x.in(epoch)
+		if all := !slices.Contains(want, false); all != (got == nil) || !all && !slices.Equal(got, want) {
+			t.Errorf("epoch %d allows %v: want %v", epoch, got, want)
+		}
+		for other := range epoch {
+			if (x.of[epoch] == x.of[other]) != slices.Equal(want, given[other]) {
+				t.Errorf("epochs %d and %d share a set: %v", epoch, other, x.of[epoch] == x.of[other])
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package exact
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"cmdpsolve/cmdp"
@@ -81,25 +80,16 @@ func rowsOf(m *cmdp.Model) (*cmdp.Model, error) {
 	return m.Epochs().Stored()
 }
 
-// leastValueByEpochs is leastValue of a model of epochs, with stored rows where these alone prove anything.
-func leastValueByEpochs(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) (value, margin float64,
-	err error) {
-	if len(c.without) == 0 {
-		p, err := newPricer(ctx, m, 1, c, nil)
-		if err == nil {
-			value, margin, err = p.recheck(ctx, dir)
-		}
-		if err != nil && !errors.Is(err, errNoEnd) || err == nil && !math.IsInf(margin, 1) {
-			return value, margin, err
-		}
+// provedByEpochsOrRows has something proved of a model and, where that goes by epochs, which prove it not, of its stored
+// rows: these may have given sharper bounds, or left out states.
+func provedByEpochsOrRows[T any](m *cmdp.Model, prove func(m *cmdp.Model) (T, error)) (T, error) {
+	out, err := prove(m)
+	if !errors.Is(err, ErrNotProved) && !errors.Is(err, errNoEnd) || m.Epochs() == nil {
+		return out, err
 	}
-	m, err = rowsOf(m)
-	if err != nil {
-		return 0, 0, err
+	rows, large := rowsOf(m)
+	if large != nil {
+		return out, err
 	}
-	p, err := newPricer(ctx, m, 1, c, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	return p.recheck(ctx, dir)
+	return prove(rows)
 }

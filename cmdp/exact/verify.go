@@ -31,7 +31,12 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	return verifyForAnyCost(task, func(task cmdp.Task) error { return verifyFor(ctx, m, task, c) })
+	return verifyForAnyCost(task, func(task cmdp.Task) error {
+		_, err := provedByEpochsOrRows(m, func(m *cmdp.Model) (none struct{}, err error) {
+			return none, verifyFor(ctx, m, task, c)
+		})
+		return err
+	})
 }
 
 // verifyForAnyCost returns nil if a proof holds for all policies, or for those whose cost is finite.
@@ -73,9 +78,6 @@ func separationOf(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certifi
 
 // leastValue returns V*(dir) and a bound of its error, over policies for which what matters is finite.
 func leastValue(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) (value, margin float64, err error) {
-	if m.Epochs() != nil {
-		return leastValueByEpochs(ctx, m, c, dir)
-	}
 	err = besideGrowth(c, func(i int) bool { return dir[i] != 0 }, func() error {
 		p, err := newPricer(ctx, m, 1, c, nil)
 		if err == nil {
