@@ -151,11 +151,16 @@ func (y *system) raise(ctx context.Context, b *backup, a *Answer, in []bool, v [
 	return fmt.Errorf("robust: a bound of a total could not be proved for rounding: %w", markov.ErrSingular)
 }
 
-// respond returns nature's answer to a policy.
+// respond returns nature's answer to a policy, also where the policy does not come from the start but others may. If
+// its returns are not defined there, only the states that it comes to count.
 func (f *endless) respond(ctx context.Context, policy cmdp.Policy, dir []float64) (*Answer, error) {
-	y := f.set.newSystem(policy)
+	y := f.set.systemFrom(policy, f.everywhere())
 	out := passed{make([]float64, 1), make([]float64, 1)}
 	v, a, err := f.bound(ctx, y, dir, &out, 0)
+	if err != nil {
+		y = f.set.newSystem(policy)
+		v, a, err = f.bound(ctx, y, dir, &out, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,59 +184,149 @@ func (f *endless) answerOthers(y *system, a *Answer, dir, v []float64) {
 	}
 }
 
-// price plans for a direction and lets nature answer, in turn, until neither finds better (Hoffman, Karp 1966). Each
-// model's optimum is a lower bound of the greatest return of any policy, and the best one is returned.
+// price plans for a direction and lets nature answer, in turn, until neither finds better (Hoffman, Karp 1966).
+// Plans are for all states at first, as nature has to know what each of them is worth, also where the best plan does
+// not come. Where these have no defined returns, and for long-run means, they go on for the start. Each model's
+// optimum is a lower bound of the greatest return of any policy, and the best one is returned.
 func (f *endless) price(ctx context.Context, dir []float64, answer *Answer) (*exact.Policy, passed, error) {
-	const most = 50
-	d := len(dir)
-	far := []float64{exact.Boundless}
-	box, err := geometry.NewBox(slices.Repeat([]float64{-exact.Boundless}, d), slices.Repeat(far, d))
+	task, err := f.inDirection(dir)
 	if err != nil {
 		return nil, passed{}, err
 	}
-	g, err := cost.NewLinear(dir, box)
+	of, err := f.blackwell()
 	if err != nil {
 		return nil, passed{}, err
 	}
-	task := cmdp.Task{Cost: g}
-	if f.set.m.Discount() == 1 && !f.set.m.Average() {
-		task.Box = box
+	everywhere, plan, err := of.alternate(ctx, task, dir, of.newAnswer(), f.everywhere(), mostAnswers)
+	if ctx.Err() != nil {
+		return nil, passed{}, ctx.Err()
 	}
-	a, best := f.newAnswer(), passed{[]float64{math.Inf(-1)}, []float64{0}}
-	var policy *exact.Policy
-	for range most {
-		m, err := a.Model()
+	if err != nil {
+		plan = nil // from the start alone it may be no trouble
+	}
+	first, rounds := f.newAnswer(), mostAnswers
+	if plan != nil {
+		copy(first.prob[0], everywhere.prob[0])
+		if !f.set.m.Average() {
+			rounds = 1
+		}
+	}
+	a, r, err := f.alternate(ctx, task, dir, first, f.set.m.StartStates(), rounds)
+	if err != nil {
+		return nil, passed{}, err
+	}
+	if r == nil { // no policy without memory is best
+		return nil, passed{[]float64{math.Inf(-1)}, []float64{0}}, nil
+	}
+	if answer != nil {
+		copy(answer.prob[0], a.prob[0])
+	}
+	policy := r.Policy
+	if plan != nil && slices.Equal(a.prob[0], everywhere.prob[0]) {
+		policy = plan.Policy // which is best also where other models come
+	}
+	return policy, passed{[]float64{r.Bound}, []float64{0}}, nil
+}
+
+// mostAnswers bounds how often nature answers a plan.
+const mostAnswers = 50
+
+// alternate plans from given states and lets nature answer, in turn, until that makes plans no worse. It begins with
+// the model a, and returns the model whose plan is worst, with the plan; the plan is nil if there is none.
+func (f *endless) alternate(
+	ctx context.Context, task cmdp.Task, dir []float64, a *Answer, start []cmdp.StartState, rounds int,
+) (worst *Answer, plan *exact.Result, err error) {
+	worst = f.newAnswer()
+	for range rounds {
+		r, err := f.planIn(ctx, task, a, start)
 		if err != nil {
-			return nil, passed{}, err
+			return nil, nil, err
 		}
-		r, err := exact.Solve(ctx, m, task, exact.Options{})
-		var no *exact.NoTotalError
-		if errors.As(err, &no) || err == nil && (r.Status != exact.Optimal || r.Policy == nil || r.Product != nil) {
-			return policy, best, nil // no policy without memory is best here
+		if r == nil || plan != nil && !(r.Bound > plan.Bound+1e-12*math.Max(1, math.Abs(r.Bound))) {
+			break
 		}
+		plan = r
+		copy(worst.prob[0], a.prob[0])
+		v, err := f.valuesIn(ctx, f.set.systemFrom(r.Policy, start), a, dir)
 		if err != nil {
-			return nil, passed{}, err
-		}
-		if policy != nil && !(r.Bound > best.greatest[0]+1e-12*math.Max(1, math.Abs(r.Bound))) {
-			return policy, best, nil
-		}
-		policy, best.greatest[0] = r.Policy, r.Bound
-		if answer != nil {
-			for h := range a.prob {
-				copy(answer.prob[h], a.prob[h])
-			}
-		}
-		y := f.set.newSystem(policy)
-		v, err := f.valuesIn(ctx, y, a, dir)
-		if err != nil {
-			return policy, best, nil
+			break
 		}
 		b := f.set.newBackup([][]float64{dir})
 		for c := range f.set.choices(0) {
 			b.answer(a, 0, c, v)
 		}
 	}
-	return policy, best, nil
+	return worst, plan, nil
+}
+
+// everywhere has all states to start in alike.
+func (f *endless) everywhere() []cmdp.StartState {
+	all := make([]cmdp.StartState, f.set.m.States())
+	for s := range all {
+		all[s] = cmdp.StartState{State: s, Probability: 1 / float64(len(all))}
+	}
+	return all
+}
+
+// nearlyOne is the discount in the place of long-run means. Nearer to 1, plans take long, and rounding hides what comes
+// before the means.
+const nearlyOne = 1 - 1e-4
+
+// blackwell is the dynamic programming with a discount near 1 in the place of long-run means: values then say what a
+// state is worth by its mean and, where that is the same, by what comes before (Blackwell 1962).
+func (f *endless) blackwell() (*endless, error) {
+	if !f.set.m.Average() {
+		return f, nil
+	}
+	spec := f.set.spec
+	var err error
+	spec.Model, err = f.newAnswer().model(f.set.m.StartStates(), nearlyOne)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Intervals != nil {
+		spec.Intervals, err = cmdp.NewIntervals(spec.Model, spec.Intervals.Row)
+		if err != nil {
+			return nil, fmt.Errorf("robust: %w", err)
+		}
+	}
+	set, err := New(spec)
+	return &endless{set}, err
+}
+
+// inDirection is the task to make the return in a direction small.
+func (f *endless) inDirection(dir []float64) (cmdp.Task, error) {
+	far := slices.Repeat([]float64{exact.Boundless}, len(dir))
+	near := slices.Repeat([]float64{-exact.Boundless}, len(dir))
+	box, err := geometry.NewBox(near, far)
+	if err != nil {
+		return cmdp.Task{}, err
+	}
+	g, err := cost.NewLinear(dir, box)
+	if err != nil {
+		return cmdp.Task{}, err
+	}
+	task := cmdp.Task{Cost: g}
+	if f.set.m.Discount() == 1 && !f.set.m.Average() {
+		task.Box = box
+	}
+	return task, nil
+}
+
+// planIn plans for one model from given states. It returns nil if no policy without memory is best.
+func (f *endless) planIn(
+	ctx context.Context, task cmdp.Task, a *Answer, start []cmdp.StartState,
+) (*exact.Result, error) {
+	m, err := a.model(start, f.set.m.Discount())
+	if err != nil {
+		return nil, err
+	}
+	r, err := exact.Solve(ctx, m, task, exact.Options{})
+	var no *exact.NoTotalError
+	if errors.As(err, &no) || err == nil && (r.Status != exact.Optimal || r.Policy == nil || r.Product != nil) {
+		return nil, nil
+	}
+	return r, err
 }
 
 // valuesIn returns the values of a policy's states in one model: what it returns from there, or relative values of a

@@ -316,6 +316,37 @@ func TestFirstAnswerIsWorst(t *testing.T) {
 	}
 }
 
+// TestNoGapWithoutLimits: where only a goal counts, there is no gap, as nature's answers make up one model that is
+// worst for all policies: so without a horizon, also where the best policies leave out most of the states, and where
+// models are too large to be planned for. The optimum is that of value iteration.
+func TestNoGapWithoutLimits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 3))
+	for i := range 90 {
+		x := []shape{{discount: 0.9}, {discount: 0.9, home: true}, {discount: 1, home: true},
+			{average: true, home: true}}[i%4]
+		x.states, x.actions, x.successors, x.width, x.outcomes = 25, 3, 2, 0.6, i%3 == 0
+		c, dir := newCase(t, rng, x, false), []float64{1, -0.3}
+		if i%8 >= 4 {
+			dir = []float64{-1, 2}
+		}
+		far := []float64{1e5, 1e5}
+		task := cmdp.Task{Cost: linear(t, dir, []float64{-1e5, -1e5}, far)}
+		restore := func() {}
+		if i%5 == 0 {
+			restore = noModels()
+		}
+		r, err := robust.Solve(t.Context(), c.set, task, robust.SolveOptions{})
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := c.optimum(dir)
+		if math.Abs(r.Objective-want) > 1e-7 || math.Abs(r.Bound-want) > 1e-7 {
+			t.Errorf("case %d: %v between %.12g and %.12g: want %.12g", i, r.Status, r.Bound, r.Objective, want)
+		}
+	}
+}
+
 // checkPrices moves limits in the model of a bound: for each unit its optimum changes by no more than the price, where
 // the limit is wider, and by no less where it is narrower.
 func (c *randomCase) checkPrices(t *testing.T, i int, r *robust.Result) {
@@ -734,14 +765,19 @@ func TestWorstEndless(t *testing.T) {
 	}
 }
 
-// TestWorstEverywhere: without a horizon nature answers every choice of a policy's states, whether it is taken or not,
-// with the probabilities that are worst for what the policy returns afterwards.
+// TestWorstEverywhere: without a horizon nature answers every choice of all states, whether it is taken or not, also
+// where a policy does not come, with the probabilities that are worst for what the policy returns afterwards.
 func TestWorstEverywhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 1))
 	others := 0
 	for i := range 40 {
 		x := criteria[i%3]
 		c := endlessCase(t, rng, x.discount, false, i%2 == 0)
+		if i%4 == 3 { // most states are left out
+			sparse := shape{states: 12, actions: 2, successors: 2, discount: x.discount, width: 0.6}
+			sparse.home = x.discount == 1
+			c = newCase(t, rng, sparse, false)
+		}
 		table := make([]int32, c.model.States())
 		for s := range table {
 			if first, end := c.model.Rows(0).Choices(s); first < end {

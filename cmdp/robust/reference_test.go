@@ -33,6 +33,7 @@ type shape struct {
 	states, actions, successors, horizon int
 	discount                             float64
 	outcomes, steps                      bool // random returns, a kernel for each step
+	home, average                        bool // every choice comes to the last state now and then; long-run means
 	width                                float64
 }
 
@@ -41,7 +42,8 @@ func newCase(t *testing.T, rng *rand.Rand, sh shape, fixed bool) *randomCase {
 	const dim = 2
 	spec := cmdp.ModelSpec{Horizon: sh.horizon, Discount: sh.discount, Dim: dim,
 		Start: []cmdp.StartState{{State: 0, Probability: 0.75}, {State: 1, Probability: 0.25}}}
-	if sh.horizon > 0 {
+	spec.Average = sh.average
+	if sh.horizon > 0 || sh.average {
 		spec.Discount = 0
 	}
 	kernels := 1
@@ -80,6 +82,9 @@ func randomKernel(rng *rand.Rand, sh shape, dim int) (k cmdp.Kernel, lower, uppe
 	if sh.steps {
 		rests = rng.IntN(sh.states)
 	}
+	if sh.average {
+		rests = -1
+	}
 	for s := range sh.states {
 		actions := 1 + rng.IntN(sh.actions)
 		if s == rests {
@@ -88,7 +93,14 @@ func randomKernel(rng *rand.Rand, sh shape, dim int) (k cmdp.Kernel, lower, uppe
 		for range actions {
 			n := 1 + rng.IntN(sh.successors)
 			to := rng.Perm(sh.states)[:min(n, sh.states)]
+			if sh.home && !slices.Contains(to, sh.states-1) {
+				to = append(to, sh.states-1)
+			}
 			p, lo, up := randomRow(rng, len(to), sh.width)
+			if sh.home {
+				home := slices.Index(to, sh.states-1)
+				lo[home] = max(lo[home], p[home]/2)
+			}
 			mean := make([]float64, dim)
 			given := []float64{rng.Float64()*2 - 1, rng.Float64()}
 			if rng.IntN(4) == 0 {
@@ -336,6 +348,45 @@ func (c *randomCase) values(policy cmdp.Policy, dir []float64) []float64 {
 		}
 	}
 	return v
+}
+
+// optimum returns the least greatest return in a direction of all policies without a horizon, by value iteration.
+// Long-run means need a state that is always come back to.
+func (c *randomCase) optimum(dir []float64) float64 {
+	m, gain, sum := c.model, 0.0, 0.0
+	v := make([]float64, m.States())
+	for range 4000 {
+		before := slices.Clone(v)
+		for s := range v {
+			first, end := m.Rows(0).Choices(s)
+			least := math.Inf(1)
+			for choice := first; choice < end; choice++ {
+				most := c.greatestOf(dir, 0, choice, func(to int) float64 { return m.Discount() * before[to] })
+				least = min(least, most)
+			}
+			switch {
+			case first == end:
+			case m.Average(): // every other step is none, so that nothing is periodic
+				v[s] = (least + before[s]) / 2
+			default:
+				v[s] = least
+			}
+		}
+		if m.Average() {
+			gain = 2 * v[0]
+			floats.AddConst(-v[0], v)
+		}
+		if distance(before, v) < 1e-12 {
+			break
+		}
+	}
+	for _, st := range m.StartStates() {
+		sum += st.Probability * v[st.State]
+	}
+	if m.Average() {
+		return gain
+	}
+	return sum
 }
 
 // randomPolicy draws a policy, deterministic or not, for each step.

@@ -159,15 +159,20 @@ func (a *Answer) row(h, c int) []float64 {
 
 // Model returns the model as an ordinary one. It has the choices of the nominal model in their order.
 func (a *Answer) Model() (*cmdp.Model, error) {
+	return a.model(a.set.m.StartStates(), a.set.m.Discount())
+}
+
+// model is Model with other states to start in, and perhaps with a discount in the place of long-run means.
+func (a *Answer) model(start []cmdp.StartState, discount float64) (*cmdp.Model, error) {
 	m := a.set.m
 	spec := cmdp.ModelSpec{
 		Horizon:  m.Horizon(),
-		Discount: m.Discount(),
-		Average:  m.Average(),
+		Discount: discount,
+		Average:  m.Average() && discount == m.Discount(),
 		Dim:      m.Dim(),
-		Start:    m.StartStates(),
+		Start:    start,
 	}
-	if m.Average() {
+	if spec.Average {
 		spec.Discount = 0
 	}
 	if sh := m.Shape(); sh != nil {

@@ -39,8 +39,12 @@ type incoming struct {
 	sure  bool    // the lower bound is not 0
 }
 
-// newSystem returns the system of a policy. Where a policy stays surely for ever and for nothing, the process rests.
-func (s *Set) newSystem(policy cmdp.Policy) *system {
+// newSystem returns the system of a policy from the start.
+func (s *Set) newSystem(policy cmdp.Policy) *system { return s.systemFrom(policy, s.m.StartStates()) }
+
+// systemFrom returns the system of a policy from some states. Where a policy stays surely for ever and for nothing, the
+// process rests.
+func (s *Set) systemFrom(policy cmdp.Policy, from []cmdp.StartState) *system {
 	y := &system{set: s, number: make([]int32, s.m.States())}
 	for i := range y.number {
 		y.number[i] = -1
@@ -55,7 +59,7 @@ func (s *Set) newSystem(policy cmdp.Policy) *system {
 			queue = append(queue, i)
 		}
 	}
-	for _, st := range s.m.StartStates() {
+	for _, st := range from {
 		visit(int32(st.State))
 	}
 	probs := make([]float64, s.most)
