@@ -76,6 +76,25 @@ func (f square) Subgradient(dst, x []float64) {
 	}
 }
 
+// inUnit is a function of points in another unit.
+type inUnit struct {
+	oracle.FirstOrder
+	unit float64
+}
+
+func (f inUnit) Value(x []float64) float64 {
+	at := slices.Clone(x)
+	scale(at, 1/f.unit)
+	return f.FirstOrder.Value(at)
+}
+
+func (f inUnit) Subgradient(dst, x []float64) {
+	at := slices.Clone(x)
+	scale(at, 1/f.unit)
+	f.FirstOrder.Subgradient(dst, at)
+	scale(dst, 1/f.unit)
+}
+
 // confined is a function that is defined on a set only.
 type confined struct {
 	oracle.FirstOrder
@@ -132,7 +151,11 @@ func TestConjugateGap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		round, err := oracle.NewConjugate(g, extremes{ball{make([]float64, d), 2}})
+		var disc oracle.LinearMaximizer = ball{make([]float64, d), 2} // with a projection of its own
+		if trial%2 == 0 {
+			disc = extremes{ball{make([]float64, d), 2}}
+		}
+		round, err := oracle.NewConjugate(g, disc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,23 +216,25 @@ func largest(f oracle.FirstOrder, theta, lower, upper []float64, value float64) 
 	return max(math.Abs(value), 1e-3*met, 1e-6*spread)
 }
 
-// checkHull asks for the conjugate on a polytope outside of which the function is not defined, and
+// checkHull asks for the conjugate on a polytope outside of which the function is not defined, in any unit, and
 // compares with points of it.
 func checkHull(t *testing.T, rng *rand.Rand, f oracle.FirstOrder, d int) {
 	t.Helper()
 	var h hull
+	unit := []float64{1, 1, 1, 1e-16, 1e-12, 1e-6, 1e6, 1e12}[rng.IntN(8)]
 	for range 1 + rng.IntN(2*d+1) { // few of them are flat
-		h = append(h, gaussian(rng, d, 2))
+		h = append(h, gaussian(rng, d, 2*unit))
 	}
+	f = inUnit{f, unit}
 	onto := oracle.NewMinNorm(h)
-	inside := func(x []float64) bool { return oracle.Distance(onto, x) <= 1e-9 }
+	inside := func(x []float64) bool { return oracle.Distance(onto, x) <= 1e-9*unit }
 	c, err := oracle.NewConjugate(confined{f, inside}, h)
 	if err != nil {
 		t.Errorf("hull %v: %v", h, err)
 		return
 	}
-	theta, y, x := gaussian(rng, d, 2), make([]float64, d), make([]float64, d)
-	value, gap := c.Attain(y, theta, gaussian(rng, d, 3))
+	theta, y, x := gaussian(rng, d, 2/unit), make([]float64, d), make([]float64, d)
+	value, gap := c.Attain(y, theta, gaussian(rng, d, 3*unit))
 	if attained := dot(theta, y) - f.Value(y); !inside(y) || math.Abs(attained-value) > 1e-12*(1+math.Abs(value)) {
 		t.Errorf("hull %v: value %g reported, %g attained at %v", h, value, attained, y)
 	}
