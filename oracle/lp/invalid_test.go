@@ -2,8 +2,10 @@ package lp_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,33 +22,15 @@ func TestInvalid(t *testing.T) {
 		p    *lp.Problem
 	}{
 		{"nil problem", nil},
-		{"cost of column 1", &lp.Problem{Minimize: []float64{0, nan}}},
-		{"cost of column 0", &lp.Problem{Minimize: []float64{inf}}},
 		{"2 lower bounds for 1 columns", &lp.Problem{Minimize: one, Lower: []float64{0, 0}}},
 		{"0 upper bounds for 1 columns", &lp.Problem{Minimize: one, Upper: []float64{}}},
-		{"column 0: bounds [NaN", &lp.Problem{Minimize: one, Lower: []float64{nan}}},
-		{"column 0: bounds [+Inf", &lp.Problem{Minimize: one, Lower: []float64{inf}}},
 		{"column 0: bounds [0, -Inf", &lp.Problem{Minimize: one, Upper: []float64{-inf}}},
 		{"column 0: lower bound 0 above upper bound -1", &lp.Problem{Minimize: one, Upper: []float64{-1}}},
-		{"cost of column 0: 1e+101", &lp.Problem{Minimize: []float64{1e101}}},
 		{"column 0: bounds [0, 1e+300]: want infinite or", &lp.Problem{Minimize: one, Upper: []float64{1e300}}},
-		{"row 0: bounds [-1e+300", &lp.Problem{Minimize: one, Rows: []lp.Constraint{{Coef: one, Lower: -1e300}}}},
-		{"row 0: coefficient 0: -1e+300", &lp.Problem{Minimize: one,
-			Rows: []lp.Constraint{lp.AtMost([]float64{-1e300}, 1)}}},
-		{"row 1: coefficient 0", &lp.Problem{Minimize: one,
-			Rows: []lp.Constraint{lp.AtMost(one, 1), lp.AtMost([]float64{nan}, 1)}}},
-		{"row 0: coefficient 0", &lp.Problem{Minimize: one, Rows: []lp.Constraint{lp.AtMost([]float64{-inf}, 1)}}},
 		{"row 0: 2 coefficients, want 1", &lp.Problem{Minimize: one,
 			Rows: []lp.Constraint{lp.AtMost([]float64{1, 1}, 1)}}},
-		{"row 0: lower bound 2 above", &lp.Problem{Minimize: one,
-			Rows: []lp.Constraint{{Coef: one, Lower: 2, Upper: 1}}}},
-		{"row 0: bounds [-Inf, -Inf]", &lp.Problem{Minimize: one, Rows: []lp.Constraint{lp.AtMost(one, -inf)}}},
 		{"row 0: 1 indices for 2", &lp.Problem{Minimize: one,
 			Rows: []lp.Constraint{{Coef: []float64{1, 2}, Index: []int{0}}}}},
-		{"row 0: index 1", &lp.Problem{Minimize: one, Rows: []lp.Constraint{{Coef: one, Index: []int{1}}}}},
-		{"row 0: index -1", &lp.Problem{Minimize: one, Rows: []lp.Constraint{{Coef: one, Index: []int{-1}}}}},
-		{"row 0: index 0 appears twice", &lp.Problem{Minimize: one,
-			Rows: []lp.Constraint{{Coef: []float64{1, 2}, Index: []int{0, 0}}}}},
 	}
 	for _, b := range lp.Backends() {
 		for _, test := range problems {
@@ -59,6 +43,67 @@ func TestInvalid(t *testing.T) {
 	}
 	if _, err := lp.Solve(&lp.Problem{Minimize: []float64{nan}}); err == nil {
 		t.Error("Solve accepts NaN")
+	}
+}
+
+// spoilOnce puts a number in the place of a right one, and returns what an error says of it and where that comes among
+// the costs, the bounds of columns or the rows, or nothing if the place is spoilt already.
+func spoilOnce(rng *rand.Rand, p *lp.Problem, spoilt map[[2]int]bool) (kind, at int, want string) {
+	number := []float64{math.NaN(), inf, -inf, 1e101, -1e300}[rng.IntN(5)]
+	side := [][2]float64{{2, 1}, {math.NaN(), 0}, {0, math.NaN()}, {inf, inf}, {-inf, -inf}, {0, 1e101}}[rng.IntN(6)]
+	sides := fmt.Sprintf("bounds [%v, %v]", side[0], side[1])
+	if side[0] > side[1] {
+		sides = "lower bound 2 above upper bound 1"
+	}
+	kind, i, j := rng.IntN(5), rng.IntN(len(p.Rows)), rng.IntN(len(p.Minimize))
+	r, put := &p.Rows[i], func() {}
+	switch kind {
+	case 0:
+		at, want = j, fmt.Sprintf("cost of column %d: %v: want", j, number)
+		put = func() { p.Minimize[j] = number }
+	case 1:
+		at, want = j, fmt.Sprintf("column %d: %s", j, sides)
+		put = func() { p.Lower[j], p.Upper[j] = side[0], side[1] }
+	case 2:
+		at, want = 100*i, fmt.Sprintf("row %d: %s", i, sides)
+		put = func() { r.Lower, r.Upper = side[0], side[1] }
+	case 3:
+		at, want = 100*i+1+j, fmt.Sprintf("row %d: coefficient %d: %v: want", i, j, number)
+		put = func() { r.Coef[j] = number }
+	default:
+		index, last := []int{-1, r.Index[0], len(r.Index)}[rng.IntN(3)], len(r.Index)-1
+		at, want = 100*i+99, fmt.Sprintf("row %d: index %d", i, index)
+		put = func() { r.Index[last] = index }
+	}
+	kind = min(kind, 2)
+	if spoilt[[2]int{kind, at}] {
+		return kind, math.MaxInt, ""
+	}
+	spoilt[[2]int{kind, at}] = true
+	put()
+	return kind, at, "lp: " + want
+}
+
+// TestFirstFault: of several faults of a problem the first of its kind is named, with its place and what stands there.
+func TestFirstFault(t *testing.T) {
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 26))
+		n := 2 + rng.IntN(4)
+		p := &lp.Problem{Minimize: make([]float64, n), Lower: make([]float64, n), Upper: make([]float64, n)}
+		for range 1 + rng.IntN(4) {
+			p.Rows = append(p.Rows, lp.Constraint{Coef: make([]float64, n), Index: rng.Perm(n)})
+		}
+		first, wants, spoilt := [3]int{math.MaxInt, math.MaxInt, math.MaxInt}, [3]string{}, map[[2]int]bool{}
+		for range 1 + rng.IntN(4) {
+			if kind, at, want := spoilOnce(rng, p, spoilt); at < first[kind] {
+				first[kind], wants[kind] = at, want
+			}
+		}
+		err := p.Validate()
+		named := func(want string) bool { return want != "" && strings.HasPrefix(err.Error(), want) }
+		if err == nil || !slices.ContainsFunc(wants[:], named) {
+			t.Errorf("seed %d: error %v: want one of %q", seed, err, wants)
+		}
 	}
 }
 

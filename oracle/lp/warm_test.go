@@ -132,6 +132,7 @@ func refused(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 	t.Helper()
 	m, n := len(p.Rows), len(p.Minimize)
 	bad := []float64{math.NaN(), inf, -inf, 1e101}[rng.IntN(4)]
+	fault := ""
 	vector := func(size int) (coef []float64, index []int) {
 		coef, index = make([]float64, size), rng.Perm(size)
 		switch at := rng.IntN(size); rng.IntN(4) {
@@ -139,8 +140,11 @@ func refused(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 			index[at] = size
 		case 1:
 			index[at] = -1
-		case 2:
-			coef[at] = bad
+		case 2: // here and in some places after it
+			for k := at; k < size; k += 1 + rng.IntN(2) {
+				coef[k] = bad
+			}
+			fault = fmt.Sprintf(" coefficient %d: %v", at, bad)
 		case 3:
 			coef, index = append(coef, 1), append(index, index[at])
 		}
@@ -154,18 +158,18 @@ func refused(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 		for i := range c {
 			c[i] = rng.NormFloat64()
 		}
-		c[j] = bad
-		want = fmt.Sprintf("cost of column %d:", j)
+		c[j], c[n-1] = bad, bad
+		want = fmt.Sprintf("cost of column %d: %v", j, bad)
 		err = s.SetObjective(c)
 	case kind == 1 && m > 0:
 		c := lp.Column{Upper: 1}
 		c.Coef, c.Index = vector(m)
-		want = fmt.Sprintf("column %d:", n)
+		want = fmt.Sprintf("column %d:%s", n, fault)
 		err = s.AddColumn(c)
 	case kind == 2 && n > 0:
 		r := lp.Constraint{Upper: 1}
 		r.Coef, r.Index = vector(n)
-		want = fmt.Sprintf("row %d:", m)
+		want = fmt.Sprintf("row %d:%s", m, fault)
 		err = s.AddRow(r)
 	case m > 0:
 		i, nan := rng.IntN(m), math.NaN()
