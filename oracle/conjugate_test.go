@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -367,6 +368,14 @@ func TestManners(t *testing.T) {
 		t.Fatal(err)
 	}
 	least := oracle.NewMinNorm(extremes{round})
+	if got := common.Members(); fmt.Sprint(got) != fmt.Sprint(members) {
+		t.Errorf("members %v, want %v", got, members)
+	}
+	for _, of := range []interface{ Dim() int }{active, common, proximal, inBox, inBall, least} {
+		if of.Dim() != d {
+			t.Errorf("%T has dimension %d, want %d", of, of.Dim(), d)
+		}
+	}
 	var calls []oracletest.Call
 	ask := func(name string, inputs, alias int, do func(dst []float64, in [][]float64)) {
 		for range 5 {
@@ -436,29 +445,51 @@ func TestRefused(t *testing.T) {
 		_, err := oracle.NewProximalMaximizer(set, center, radius)
 		return err
 	}
-	for name, err := range map[string]error{
-		"no rows":              activeSet(nil, nil, 0),
-		"too few sides":        activeSet(row, nil, 0),
-		"too many equalities":  activeSet(row, []float64{1}, 2),
-		"negative equalities":  activeSet(row, []float64{1}, -1),
-		"no entries":           activeSet([][]float64{{}}, []float64{1}, 0),
-		"rows of two lengths":  activeSet([][]float64{{1, 0}, {1}}, []float64{1, 1}, 0),
-		"a row of zeros":       activeSet([][]float64{{0, 0}}, []float64{1}, 0),
-		"no members":           common(2),
-		"no dimension":         common(0, oracle.Member{Set: b}),
-		"a member without set": common(2, oracle.Member{}),
-		"another dimension":    common(3, oracle.Member{Set: b}),
-		"too few matrix rows":  common(2, oracle.Member{Set: b, Matrix: row}),
-		"a short row":          common(2, oracle.Member{Set: b, Matrix: [][]float64{{1, 0}, {1}}}),
-		"a short shift":        common(2, oracle.Member{Set: b, Shift: []float64{1}}),
-		"no set":               proximal(nil, []float64{0, 0}, 1),
-		"a short centre":       proximal(b, []float64{0}, 1),
-		"a negative radius":    proximal(b, []float64{0, 0}, -1),
-		"a radius that is NaN": proximal(b, []float64{0, 0}, math.NaN()),
-		"an infinite radius":   proximal(b, []float64{0, 0}, inf),
+	type refusal struct {
+		err  error
+		want string
+	}
+	for name, of := range map[string]refusal{
+		"no rows":              {activeSet(nil, nil, 0), "0 rows with 0 right-hand sides and 0 equalities"},
+		"too few sides":        {activeSet(row, nil, 0), "1 rows with 0 right-hand sides"},
+		"too many equalities":  {activeSet(row, []float64{1}, 2), "1 right-hand sides and 2 equalities"},
+		"negative equalities":  {activeSet(row, []float64{1}, -1), "-1 equalities"},
+		"no entries":           {activeSet([][]float64{{}}, []float64{1}, 0), "no entries"},
+		"rows of two lengths":  {activeSet([][]float64{{1, 0}, {1}}, []float64{1, 1}, 0), "row 1 has 1 entries, row 0 has 2"},
+		"a row of zeros":       {activeSet([][]float64{{1, 0}, {0, 0}}, []float64{2, 1}, 0), `row 1 is \[0 0\] .*side 1`},
+		"no members":           {common(2), "no sets"},
+		"no dimension":         {common(0, oracle.Member{Set: b}), "dimension 0"},
+		"a member without set": {common(2, oracle.Member{Set: b}, oracle.Member{}), "member 1 "},
+		"another dimension": {common(3, oracle.Member{Set: b}),
+			"member 0 of an intersection in dimension 3 has a set of dimension 2, 0 rows and 0 shifts"},
+		"too few matrix rows": {common(2, oracle.Member{Set: b}, oracle.Member{Set: b, Matrix: row}),
+			"member 1 .*dimension 2, 1 rows"},
+		"a short row": {common(2, oracle.Member{Set: b, Matrix: [][]float64{{1, 0}, {1}}}),
+			"row 1 of member 0 has 1 entries: want 2"},
+		"a short shift":        {common(2, oracle.Member{Set: b, Shift: []float64{1}}), "0 rows and 1 shifts"},
+		"no set":               {proximal(nil, []float64{0, 0}, 1), "no set"},
+		"a short centre":       {proximal(b, []float64{0}, 1), "centre of 1 coordinates for a set of dimension 2"},
+		"a negative radius":    {proximal(b, []float64{0, 0}, -1), "radius -1"},
+		"a radius that is NaN": {proximal(b, []float64{0, 0}, math.NaN()), "radius NaN"},
+		"an infinite radius":   {proximal(b, []float64{0, 0}, inf), "radius .Inf"},
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), "oracle: ") || errors.Is(err, oracle.ErrEmpty) {
-			t.Errorf("%s: error %v", name, err)
+		want := regexp.MustCompile("^oracle: .*" + of.want)
+		if of.err == nil || !want.MatchString(of.err.Error()) || errors.Is(of.err, oracle.ErrEmpty) {
+			t.Errorf("%s: error %v, want %q", name, of.err, of.want)
+		}
+	}
+	for name, ask := range map[string]func(){
+		"support of no set":    func() { oracle.Support(nil, []float64{1}) },
+		"distance from no set": func() { oracle.Distance(nil, []float64{1}) },
+		"extremes of no set":   func() { oracle.Extremes(nil, nil, nil) },
+		"projection on no set": func() { oracle.NewMinNorm(nil) },
+		"another dimension": func() {
+			oracle.NewMinNorm(b).NearestOf(box(3), make([]float64, 2), make([]float64, 2))
+		},
+	} {
+		err := oracletest.Guard(func() error { ask(); return nil })
+		if err == nil || !strings.HasPrefix(err.Error(), "panic: oracle: ") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

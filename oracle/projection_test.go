@@ -33,7 +33,7 @@ func TestMinNormOfBall(t *testing.T) {
 }
 
 // TestMinNormOfHull checks the condition of optimality at every vertex, with repeated,
-// flat and thin vertex sets among the instances.
+// flat and thin vertex sets among the instances, in any unit and from near and far.
 func TestMinNormOfHull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	others := make(map[int]*oracle.MinNorm) // of other sets, by dimension
@@ -52,7 +52,11 @@ func TestMinNormOfHull(t *testing.T) {
 			}
 			h = append(h, p)
 		}
-		x, y := gaussian(rng, d, 3), make([]float64, d)
+		unit := math.Pow(10, float64(rng.IntN(2)*(rng.IntN(25)-12)))
+		x, y := gaussian(rng, d, 3*math.Pow(1e3, float64(rng.IntN(2)*rng.IntN(3)))), make([]float64, d)
+		for _, p := range append(h, x) {
+			scale(p, unit)
+		}
 		if others[d] == nil {
 			others[d] = oracle.NewMinNorm(box(d))
 		}
@@ -61,7 +65,7 @@ func TestMinNormOfHull(t *testing.T) {
 		for _, v := range h {
 			most = max(most, dot(out, minus(v, y)))
 		}
-		if most > 1e-11*(1+norm(x)) || math.Abs(most-gap) > 1e-14*(1+norm(x)*norm(x)) {
+		if most > 1e-11*unit*(unit+norm(x)) || math.Abs(most-gap) > 1e-14*(unit*unit+norm(x)*norm(x)) {
 			t.Fatalf("hull %v: %v goes to %v, where a vertex gains %g, certified %g", h, x, y, most, gap)
 		}
 	}
@@ -595,83 +599,97 @@ func TestDykstraAgreesWithActiveSet(t *testing.T) {
 	}
 }
 
+// sized is a set in another unit.
+type sized struct {
+	set interface {
+		oracle.Projector
+		oracle.LinearMaximizer
+	}
+	unit float64
+}
+
+func (s sized) Dim() int { return s.set.Dim() }
+
+func (s sized) Project(dst, x []float64) {
+	at := slices.Clone(x)
+	scale(at, 1/s.unit)
+	s.set.Project(dst, at)
+	scale(dst, s.unit)
+}
+
+func (s sized) MaximizeLinear(dst, dir []float64) {
+	s.set.MaximizeLinear(dst, dir)
+	scale(dst, s.unit)
+}
+
+// TestProximalMaximizer compares with the support of balls and boxes, in any unit and with directions of any length.
 func TestProximalMaximizer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
-	for _, d := range []int{1, 2, 5} {
-		b := ball{gaussian(rng, d, 1), 0.7}
-		for k, set := range []interface {
-			oracle.Projector
-			oracle.LinearMaximizer
-		}{b, box(d)} {
-			name := []string{"ball", "box"}[k]
-			m, err := oracle.NewProximalMaximizer(set, make([]float64, d), 5)
+	for trial := range 360 {
+		d, unit, far := 1+rng.IntN(5), 1.0, 1.0
+		if trial%4 > 1 {
+			unit, far = math.Pow(10, float64(rng.IntN(25)-12)), math.Pow(10, float64(rng.IntN(25)-12))
+		}
+		dir, y := gaussian(rng, d, 3*far), make([]float64, d)
+		maximizer := func(set oracle.Projector, radius float64) *oracle.ProximalMaximizer {
+			m, err := oracle.NewProximalMaximizer(set, make([]float64, d), radius*unit)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for n := range 60 {
-				dir := gaussian(rng, d, 3)
-				y := make([]float64, d)
-				if n%2 == 1 && name == "box" { // nearly normal to a face, in the smallest ball
-					for i := range dir {
-						dir[i] *= math.Pow(10, -float64(rng.IntN(12)))
-					}
-					m, err = oracle.NewProximalMaximizer(set, make([]float64, d), math.Sqrt(float64(d)))
-					if err != nil {
-						t.Fatal(err)
-					}
-					for i, v := range dir {
-						y[i] = -math.Copysign(1, v)
-					}
-					gap := m.From(y, dir, y)
-					if short := oracle.Support(set, dir) - dot(dir, y); short > gap+1e-13*norm(dir) {
-						t.Errorf("box, direction %v: short by %g, certified gap %g", dir, short, gap)
-					}
-					checkStays(t, rng, m, dir)
-					continue
-				}
-				gap := m.Maximize(y, dir)
-				want := oracle.Support(set, dir)
-				if short := want - dot(dir, y); short > gap+1e-13*norm(dir) || gap > 1e-9*norm(dir) {
-					t.Errorf("%s: short by %g, certified gap %g", name, short, gap)
-				}
-				if name == "box" {
-					checkNearest(t, rng, dir)
-				}
+			return m
+		}
+		inBox := sized{box(d), unit}
+		for _, set := range []sized{inBox, {ball{gaussian(rng, d, 0.5), 0.7}, unit}} {
+			gap := maximizer(set, 5).Maximize(y, dir)
+			short, size := oracle.Support(set, dir)-dot(dir, y), norm(dir)*unit
+			if short > gap+1e-13*size || gap > 1e-9*size {
+				t.Errorf("%v, direction %v: short by %g, certified gap %g", set, dir, short, gap)
 			}
 		}
+		checkNearest(t, rng, inBox, dir)
+		for i := range dir { // nearly normal to a face, in the smallest ball
+			dir[i] *= math.Pow(10, -float64(rng.IntN(12)))
+			y[i] = -math.Copysign(unit, dir[i])
+		}
+		m := maximizer(inBox, math.Sqrt(float64(d)))
+		gap := m.From(y, dir, y)
+		if short := oracle.Support(inBox, dir) - dot(dir, y); short > gap+1e-13*norm(dir)*unit {
+			t.Errorf("box of unit %g, direction %v: short by %g, certified gap %g", unit, dir, short, gap)
+		}
+		checkStays(t, rng, m, unit, dir)
 	}
 }
 
 // checkNearest wants the maximiser of a box that is nearest to the centre, where a face has several.
-func checkNearest(t *testing.T, rng *rand.Rand, dir []float64) {
+func checkNearest(t *testing.T, rng *rand.Rand, inBox sized, dir []float64) {
 	t.Helper()
-	d := len(dir)
-	center, normal, want := gaussian(rng, d, 1), make([]float64, d), make([]float64, d)
+	d, unit := len(dir), inBox.unit
+	center, normal, want := gaussian(rng, d, unit), make([]float64, d), make([]float64, d)
 	for i, v := range center {
-		if want[i] = max(-1, min(1, v)); rng.IntN(2) == 0 {
-			normal[i], want[i] = dir[i], math.Copysign(1, dir[i])
+		if want[i] = max(-unit, min(unit, v)); rng.IntN(2) == 0 {
+			normal[i], want[i] = dir[i], math.Copysign(unit, dir[i])
 		}
 	}
-	m, err := oracle.NewProximalMaximizer(box(d), center, norm(center)+math.Sqrt(float64(d)))
+	m, err := oracle.NewProximalMaximizer(inBox, center, norm(center)+unit*math.Sqrt(float64(d)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	y := make([]float64, d)
-	if m.MaximizeLinear(y, normal); norm(minus(y, want)) > 1e-12 {
-		t.Errorf("box around %v, direction %v: %v, want %v", center, normal, y, want)
+	if m.MaximizeLinear(y, normal); norm(minus(y, want)) > 1e-12*unit {
+		t.Errorf("box of unit %g around %v, direction %v: %v, want %v", unit, center, normal, y, want)
 	}
 }
 
 // checkStays wants a point of a face of the box to stay where it is.
-func checkStays(t *testing.T, rng *rand.Rand, m *oracle.ProximalMaximizer, dir []float64) {
+func checkStays(t *testing.T, rng *rand.Rand, m *oracle.ProximalMaximizer, unit float64, dir []float64) {
 	t.Helper()
 	normal, at, y := make([]float64, len(dir)), make([]float64, len(dir)), make([]float64, len(dir))
 	for i := range at {
-		if at[i] = 2*rng.Float64() - 1; rng.IntN(2) == 0 {
-			normal[i], at[i] = dir[i], math.Copysign(1, dir[i])
+		if at[i] = unit * (2*rng.Float64() - 1); rng.IntN(2) == 0 {
+			normal[i], at[i] = dir[i], math.Copysign(unit, dir[i])
 		}
 	}
-	if gap := m.From(y, normal, at); norm(minus(y, at)) > 1e-12 || gap > 1e-9*norm(normal) {
+	if gap := m.From(y, normal, at); norm(minus(y, at)) > 1e-12*unit || gap > 1e-9*norm(normal)*unit {
 		t.Errorf("box, direction %v: from the maximiser %v to %v, certified gap %g", normal, at, y, gap)
 	}
 }

@@ -24,7 +24,8 @@ func sum(dst, x, y []float64) {
 	}
 }
 
-// TestLaws: a method that keeps all laws passes, and every law refuses what breaks it in one of the calls and names that.
+// TestLaws: a method that keeps all laws passes, and every law refuses what breaks it in one of the calls and names
+// that one.
 func TestLaws(t *testing.T) {
 	var asked, before atomic.Int64
 	var junk []float64
@@ -82,7 +83,8 @@ func TestLaws(t *testing.T) {
 				if k != at && of.law != "concurrent" {
 					change = sum
 				}
-				calls = append(calls, Call{Name: "Sum", Size: 2, Inputs: [][]float64{{1, float64(k)}, {40*float64(k) + 1, 4}},
+				calls = append(calls, Call{Name: "Sum", Size: 2,
+					Inputs: [][]float64{{1, float64(k)}, {40*float64(k) + 1, 4}},
 					Do: func(dst []float64, in [][]float64) {
 						asked.Add(1)
 						change(dst, in[0], in[1])
