@@ -52,7 +52,7 @@ func TestMinNormOfHull(t *testing.T) {
 			}
 			h = append(h, p)
 		}
-		unit := math.Pow(10, float64(rng.IntN(2)*(rng.IntN(25)-12)))
+		unit := math.Pow(10, float64(rng.IntN(2)*(rng.IntN(41)-20)))
 		x, y := gaussian(rng, d, 3*math.Pow(1e3, float64(rng.IntN(2)*rng.IntN(3)))), make([]float64, d)
 		for _, p := range append(h, x) {
 			scale(p, unit)

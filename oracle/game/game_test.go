@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/oracle/lp"
@@ -377,9 +378,18 @@ func TestGamesDoNotDependOnTheUnit(t *testing.T) {
 }
 
 func TestBadGamesAreRefused(t *testing.T) {
-	for _, q := range [][][]float64{nil, {{}}, {{1, 2}, {3}}, {{1, math.NaN()}}, {{math.Inf(1)}}} {
-		if _, err := Nash(q); err == nil {
-			t.Errorf("%v was accepted", q)
+	for want, q := range map[string][][]float64{
+		"game: no payoffs":                               nil,
+		"game: no payoffs: want at least":                {{}},
+		"game: row 1 has 1 payoffs: want 2":              {{1, 2}, {3}, {4}},
+		"game: row 2 has 3 payoffs: want 2":              {{1, 2}, {3, 4}, {5, 6, 7}},
+		"game: row 1 has a payoff that is not finite":    {{1, 2}, {1, math.NaN()}},
+		"game: row 0 has a payoff that is not finite":    {{math.Inf(1)}, {math.Inf(-1)}},
+		"game: row 2 has a payoff that is not finite":    {{0, 0}, {0, 0}, {math.Inf(-1), 0}},
+		"game: row 1 has 0 payoffs: want 1 as in the fi": {{1}, {}},
+	} {
+		if _, err := Nash(q); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: error %v, want %q", q, err, want)
 		}
 	}
 	for _, f := range []func(s *Solver){

@@ -18,6 +18,7 @@ func TestMixture(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		rows := int(seed % 4)
+		off := float64(seed / 4 % 2) // numbers of both signs
 		draw := func() float64 {
 			if seed%3 == 0 { // ties
 				return float64(rng.IntN(4))
@@ -26,7 +27,7 @@ func TestMixture(t *testing.T) {
 		}
 		limit := make([]float64, rows)
 		for i := range limit {
-			limit[i] = 0.3 + draw()/2
+			limit[i] = 0.3 + draw()/2 - 2*off
 		}
 		m.Reset(limit)
 		p := Problem{Rows: []Constraint{{Lower: 1, Upper: 1}}}
@@ -35,10 +36,10 @@ func TestMixture(t *testing.T) {
 		}
 		for range 6 {
 			for range 1 + rng.IntN(3) {
-				cost, a := draw(), make([]float64, rows)
+				cost, a := draw()-2*off, make([]float64, rows)
 				p.Minimize, p.Rows[0].Coef = append(p.Minimize, cost), append(p.Rows[0].Coef, 1)
 				for i := range a {
-					a[i] = draw()
+					a[i] = draw() - 2*off
 					p.Rows[i+1].Coef = append(p.Rows[i+1].Coef, a[i])
 				}
 				m.Add(cost, a)

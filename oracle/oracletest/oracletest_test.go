@@ -135,7 +135,8 @@ func TestConcurrentOnce(t *testing.T) {
 // same answer is up to the call.
 func TestNumbers(t *testing.T) {
 	var asked float64
-	for _, same := range []func(a, b []float64) bool{nil, func(a, b []float64) bool { return math.Abs(a[0]-b[0]) < 1e-3 }} {
+	nearly := func(a, b []float64) bool { return math.Abs(a[0]-b[0]) < 1e-3 }
+	for _, same := range []func(a, b []float64) bool{nil, nearly} {
 		call := Call{Name: "Dot", Size: 1, Number: true, Alias: -1, Inputs: [][]float64{{1, 2}, {3, 4}}, Same: same,
 			Do: func(dst []float64, in [][]float64) {
 				if asked += 1e-9; len(in[0]) != 2 || len(in[1]) != 2 {
