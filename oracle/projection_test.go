@@ -110,6 +110,7 @@ func randomRows(rng *rand.Rand, d int) (rows [][]float64, rhs []float64, equalit
 var (
 	term   = regexp.MustCompile(`([+-][0-9.e+-]+)·row (\d+)`)
 	misses = regexp.MustCompile(`(its set by|nearer than about) (\S+)`)
+	proof  = regexp.MustCompile(`total (\S+) on (\d+) separating planes give (\S+) ≤ (\S+):`)
 	gives  = regexp.MustCompile(`gives 0 ≤ (\S+):`)
 )
 
@@ -435,6 +436,15 @@ func TestMembersApart(t *testing.T) {
 		}
 		if miss < least || miss > most {
 			t.Errorf("trial %d: %v: want from %g to %g", trial, err, least, most)
+		}
+		if m = proof.FindStringSubmatch(err.Error()); m != nil { // no point is within more of all planes than this
+			total, _ := strconv.ParseFloat(m[1], 64)
+			planes, _ := strconv.Atoi(m[2])
+			rest, _ := strconv.ParseFloat(m[3], 64)
+			value, _ := strconv.ParseFloat(m[4], 64)
+			if bound := -value / total / (pair * unit / 2); bound < 0.1 || bound > 1+1e-5 || rest > 0.01 || planes < 2 {
+				t.Errorf("trial %d: %v: proves %g of what is missed", trial, err, bound)
+			}
 		}
 	}
 }
