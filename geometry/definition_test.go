@@ -2,9 +2,11 @@ package geometry_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmdpsolve/geometry"
@@ -21,8 +23,38 @@ type defined struct {
 	room    float64 // that its interior point has at least
 }
 
+// A drawer draws sets whose lengths are multiples of its unit.
+type drawer struct {
+	*rand.Rand
+	unit  float64
+	spoil []func()
+}
+
+func newDrawer(rng *rand.Rand) *drawer { return &drawer{Rand: rng, unit: 1} }
+
+func (rng *drawer) lengths(d, spread int) []float64 {
+	x := ints(rng.Rand, d, spread)
+	floats.Scale(rng.unit, x)
+	return x
+}
+
+// lend returns a copy that is cleared when all is drawn: constructors keep nothing of what they are given.
+func lend[T any](rng *drawer, x ...T) []T {
+	y := slices.Clone(x)
+	rng.spoil = append(rng.spoil, func() { clear(y) })
+	return y
+}
+
+func lendRows(rng *drawer, a [][]float64) [][]float64 {
+	b := lend(rng, a...)
+	for i, row := range b {
+		b[i] = lend(rng, row...)
+	}
+	return b
+}
+
 // drawDefined draws a set with its definition, nested up to the given depth.
-func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
+func drawDefined(rng *drawer, d, depth int) (defined, error) {
 	kind := rng.IntN(12)
 	if kind == 10 && rng.IntN(2) == 0 {
 		kind = 2 // balls rather than points
@@ -36,7 +68,7 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 	case 23, 24:
 		kind = 15
 	}
-	c, r := ints(rng, d, 2), float64(rng.IntN(4))*(1+0.005*float64(rng.IntN(3)-1)) // just not touching too
+	c, r := rng.lengths(d, 2), rng.unit*float64(rng.IntN(4))*(1+0.005*float64(rng.IntN(3)-1)) // just not touching too
 	if rng.IntN(4) == 0 {
 		floats.Scale(0.3, c)
 	}
@@ -46,26 +78,31 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 	}
 	switch kind {
 	case 0:
-		upper, box := make([]float64, d), (*geometry.Box)(nil)
+		upper, room := make([]float64, d), math.Inf(1)
 		for i, l := range c {
-			if upper[i] = l + float64(rng.IntN(4)); rng.IntN(4) == 0 {
+			upper[i] = l + rng.unit*float64(rng.IntN(4))
+			room = min(room, (upper[i]-l)/2)
+			switch rng.IntN(8) {
+			case 0, 1:
 				upper[i] = math.Inf(1)
+			case 2:
+				c[i] = math.Inf(-1)
 			}
 		}
-		box, err := geometry.NewBox(c, upper)
-		return made(box, err, func(x []float64) float64 {
+		box, err := geometry.NewBox(lend(rng, c...), lend(rng, upper...))
+		return defined{set: box, room: min(room, 1), excess: func(x []float64) float64 {
 			most := math.Inf(-1)
 			for i, v := range x {
 				most = max(most, c[i]-v, v-upper[i])
 			}
 			return most
-		})
+		}}, err
 	case 2:
-		s, err := geometry.NewBall(c, r)
+		s, err := geometry.NewBall(lend(rng, c...), r)
 		excess := func(x []float64) float64 { return floats.Norm(apart(x), 2) - r }
 		return defined{set: s, excess: excess, room: r}, err
 	case 3:
-		s, err := geometry.NewL1Ball(c, r)
+		s, err := geometry.NewL1Ball(lend(rng, c...), r)
 		excess := func(x []float64) float64 { return floats.Norm(apart(x), 1) - r }
 		if rng.IntN(4) == 0 {
 			known, err := geometry.FromMaximizer(maximizerOnly{s})
@@ -74,30 +111,33 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		return defined{set: s, excess: excess, room: r / math.Sqrt(float64(d))}, err
 	case 4:
 		if rng.IntN(2) == 0 {
-			c = alone(rng, c)
+			c = alone(rng.Rand, c)
 		}
+		floats.Scale(1/rng.unit, c)
+		over := func(x []float64) float64 { return floats.Dot(c, x) - r + rng.unit }
 		if rng.IntN(2) == 0 {
-			s, err := geometry.NewAffine([][]float64{c}, []float64{r - 1})
-			return made(s, err, func(x []float64) float64 { return math.Abs(floats.Dot(c, x) - r + 1) })
+			s, err := geometry.NewAffine(lendRows(rng, [][]float64{c}), lend(rng, r-rng.unit))
+			return made(s, err, func(x []float64) float64 { return math.Abs(over(x)) })
 		}
-		s, err := geometry.NewHalfspace(c, r-1)
-		return made(s, err, func(x []float64) float64 { return floats.Dot(c, x) - r + 1 })
+		s, err := geometry.NewHalfspace(lend(rng, c...), r-rng.unit)
+		return defined{set: s, excess: over, room: 1}, err
 	case 5:
 		s, err := geometry.NewSimplex(d, r)
 		return made(s, err, func(x []float64) float64 { return max(math.Abs(floats.Sum(x)-r), -floats.Min(x)) })
 	case 6:
 		s, err := geometry.NewSecondOrderCone(d)
-		return made(s, err, func(x []float64) float64 { return floats.Norm(x[:d-1], 2) - x[d-1] })
+		excess := func(x []float64) float64 { return floats.Norm(x[:d-1], 2) - x[d-1] }
+		return defined{set: s, excess: excess, room: 1}, err
 	case 7:
 		var a [][]float64
-		b := ints(rng, 1+rng.IntN(2*d+2), 3)
+		b := rng.lengths(1+rng.IntN(2*d+2), 3)
 		for range b {
-			a = append(a, ints(rng, d, 2))
+			a = append(a, ints(rng.Rand, d, 2))
 			if rng.IntN(3) == 0 {
-				a[len(a)-1] = alone(rng, a[len(a)-1])
+				a[len(a)-1] = alone(rng.Rand, a[len(a)-1])
 			}
 		}
-		s, err := geometry.NewPolyhedron(a, b)
+		s, err := geometry.NewPolyhedron(lendRows(rng, a), lend(rng, b...))
 		return made(s, err, func(x []float64) float64 {
 			most := math.Inf(-1)
 			for i, row := range a {
@@ -107,39 +147,42 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		})
 	}
 	if kind == 10 {
-		s, err := geometry.NewPoint(c)
+		s, err := geometry.NewPoint(lend(rng, c...))
 		return made(s, err, func(x []float64) float64 { return floats.Norm(apart(x), 2) })
 	}
 	if kind == 11 {
-		root, shape := turned(rng, d), make([][]float64, d)
+		root, shape := turned(rng.Rand, d), make([][]float64, d)
 		for i := range shape {
 			shape[i] = make([]float64, d)
 			for j := range shape[i] {
 				for k := range root {
 					root := root[k] // its length is the inverse of a half-axis
-					shape[i][j] += root[i] * root[j] / float64((k+1)*(k+1))
+					shape[i][j] += root[i] * root[j] / float64((k+1)*(k+1)) / (rng.unit * rng.unit)
 				}
 			}
 		}
-		s, err := geometry.NewEllipsoid(c, shape)
-		return made(s, err, func(x []float64) float64 {
+		if d > 1 && rng.IntN(16) == 0 {
+			shape[0][1] *= 1 + 1e-9 // not symmetric in any unit
+		}
+		s, err := geometry.NewEllipsoid(lend(rng, c...), lendRows(rng, shape))
+		return defined{set: s, room: rng.unit, excess: func(x []float64) float64 {
 			sum := 0.0
 			for k, axis := range root {
 				sum = math.Hypot(sum, floats.Dot(axis, apart(x))/float64(k+1))
 			}
-			return sum - 1
-		})
+			return sum - rng.unit
+		}}, err
 	}
 	if kind == 8 || kind == 9 { // a box, which is answered by maximising
-		one, _ := geometry.NewHull(corners(c, 1))
-		two, _ := geometry.NewHull(corners(ints(rng, d, 0), r))
-		s, err := geometry.NewMinkowskiSum(one, two)
+		one, _ := geometry.NewHull(lendRows(rng, corners(c, rng.unit)))
+		two, _ := geometry.NewHull(lendRows(rng, corners(make([]float64, d), r)))
+		s, err := geometry.NewMinkowskiSum(lend[geometry.Compact](rng, one, two)...)
 		if kind == 9 {
-			s, err = geometry.NewHull(append(corners(c, r+1), corners(c, 1)...))
+			s, err = geometry.NewHull(lendRows(rng, append(corners(c, r+rng.unit), corners(c, rng.unit)...)))
 		}
 		return made(s, err, func(x []float64) float64 {
 			y := apart(x)
-			return max(-floats.Min(y), floats.Max(y)-r-1)
+			return max(-floats.Min(y), floats.Max(y)-r-rng.unit)
 		})
 	}
 	in, err := drawDefined(rng, d, depth-1)
@@ -147,29 +190,31 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		return in, err
 	}
 	if rng.IntN(8) == 0 {
-		in.set = bare(in.set)
+		in.set, in.room = bare(in.set), 0
 	}
 	if kind >= 19 {
 		return drawAround(rng, in, c, kind)
 	}
 	switch kind {
 	case 12:
-		s, err := geometry.NewTranslate(in.set, c)
-		return made(s, err, func(x []float64) float64 { return in.excess(apart(x)) })
+		s, err := geometry.NewTranslate(in.set, lend(rng, c...))
+		excess := func(x []float64) float64 { return in.excess(apart(x)) }
+		return defined{set: s, excess: excess, room: in.room}, err
 	case 13:
-		s, err := geometry.NewScale(in.set, r+0.5)
-		return made(s, err, func(x []float64) float64 {
-			return in.excess(floats.ScaleTo(make([]float64, d), 1/(r+0.5), x))
-		})
+		factor := r/rng.unit + 0.5
+		s, err := geometry.NewScale(in.set, factor)
+		return defined{set: s, room: factor * in.room, excess: func(x []float64) float64 {
+			return factor * in.excess(floats.ScaleTo(make([]float64, d), 1/factor, x))
+		}}, err
 	case 14:
 		matrix := make([][]float64, d)
 		for i := range matrix {
-			matrix[i] = ints(rng, d, 2)
+			matrix[i] = ints(rng.Rand, d, 2)
 			if rng.IntN(5) == 0 {
 				clear(matrix[i])
 			}
 		}
-		s, err := geometry.NewPreimage(matrix, c, in.set)
+		s, err := geometry.NewPreimage(lendRows(rng, matrix), lend(rng, c...), in.set)
 		return made(s, err, func(x []float64) float64 {
 			y := make([]float64, d)
 			for i, row := range matrix {
@@ -188,28 +233,29 @@ func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
 		if in, err = drawDefined(rng, d-1, depth-1); err != nil {
 			return defined{}, err
 		}
-		s, err := geometry.NewProduct(other.set, in.set)
-		return made(s, err, func(x []float64) float64 { return max(other.excess(x[:1]), in.excess(x[1:])) })
+		s, err := geometry.NewProduct(lend(rng, other.set, in.set)...)
+		excess := func(x []float64) float64 { return max(other.excess(x[:1]), in.excess(x[1:])) }
+		return defined{set: s, excess: excess, room: min(other.room, in.room)}, err
 	}
 	other, err := drawDefined(rng, d, depth-1)
 	if err != nil || other.iterate {
 		return other, err
 	}
-	s, err := geometry.NewIntersection(in.set, other.set)
+	s, err := geometry.NewIntersection(lend(rng, in.set, other.set)...)
 	return made(s, err, func(x []float64) float64 { return max(in.excess(x), other.excess(x)) })
 }
 
 // drawAround draws what is made of a set, or of the part of it in a box where it has to be bounded.
-func drawAround(rng *rand.Rand, in defined, c []float64, kind int) (defined, error) {
+func drawAround(rng *drawer, in defined, c []float64, kind int) (defined, error) {
 	d := in.set.Dim()
 	if kind == 19 {
-		by := float64(rng.IntN(3))
+		by := rng.unit * float64(rng.IntN(3))
 		s, err := geometry.NewInflate(in.set, by)
 		beyond := func(x []float64) float64 { return oracle.Distance(in.set, x) - by }
-		return defined{set: s, excess: beyond, room: by}, err
+		return defined{set: s, excess: beyond, room: in.room + by}, err
 	}
 	whole := in
-	box, _ := geometry.NewLInfBall(make([]float64, d), 3)
+	box, _ := geometry.NewLInfBall(make([]float64, d), 3*rng.unit)
 	set, err := geometry.Restrict(in.set, box.Box)
 	if err != nil {
 		return defined{}, err
@@ -236,11 +282,11 @@ func drawAround(rng *rand.Rand, in defined, c []float64, kind int) (defined, err
 	}
 	switch kind {
 	case 20:
-		matrix := turned(rng, d)
+		matrix := turned(rng.Rand, d)
 		for i := range matrix {
 			floats.Scale(float64(i+1), matrix[i])
 		}
-		s, err := geometry.NewImage(matrix, c, set)
+		s, err := geometry.NewImage(lendRows(rng, matrix), lend(rng, c...), set)
 		return defined{s, func(x []float64) float64 {
 			y := make([]float64, d)
 			for i, row := range matrix {
@@ -250,19 +296,19 @@ func drawAround(rng *rand.Rand, in defined, c []float64, kind int) (defined, err
 		}, true, 0}, err
 	case 21:
 		way, _ := geometry.NewHull([][]float64{make([]float64, d), c})
-		s, err := geometry.NewMinkowskiSum(set, way)
+		s, err := geometry.NewMinkowskiSum(lend[geometry.Compact](rng, set, way)...)
 		return defined{s, swept, true, 0}, err
 	}
-	moved, err := geometry.NewTranslate(set, c)
+	moved, err := geometry.NewTranslate(set, lend(rng, c...))
 	if err != nil {
 		return defined{}, err
 	}
-	s, err := geometry.NewConvexHull(set, moved.(geometry.Compact))
+	s, err := geometry.NewConvexHull(lend(rng, set, moved.(geometry.Compact))...)
 	return defined{s, swept, true, 0}, err
 }
 
 // drawCommon draws what several sets have in common, in groups that are met, and some of them cut, one after the other.
-func drawCommon(rng *rand.Rand, d, n int) (defined, error) {
+func drawCommon(rng *drawer, d, n int) (defined, error) {
 	if n == 1 {
 		return drawDefined(rng, d, 0)
 	}
@@ -272,12 +318,12 @@ func drawCommon(rng *rand.Rand, d, n int) (defined, error) {
 	if err := errors.Join(err, err2); err != nil {
 		return defined{}, err
 	}
-	s, err := geometry.NewIntersection(a.set, b.set)
+	s, err := geometry.NewIntersection(lend(rng, a.set, b.set)...)
 	both := func(x []float64) float64 { return max(a.excess(x), b.excess(x)) }
 	if err != nil || rng.IntN(2) == 0 {
 		return defined{set: s, excess: both}, err
 	}
-	box, _ := geometry.NewBox(ints(rng, d, 1), slices.Repeat([]float64{1.5}, d))
+	box, _ := geometry.NewBox(rng.lengths(d, 1), slices.Repeat([]float64{1.5 * rng.unit}, d))
 	cut, err := geometry.Restrict(s, box)
 	return defined{set: cut, excess: func(x []float64) float64 { return max(both(x), oracle.Distance(box, x)) }}, err
 }
@@ -555,15 +601,25 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
+// drawAny draws a nested set, or what several have in common.
+func drawAny(rng *drawer, d, trial int) (s defined, err error) {
+	if trial%2 == 0 {
+		s, err = drawCommon(rng, d, 2+rng.IntN(3))
+	} else {
+		s, err = drawDefined(rng, d, rng.IntN(3))
+	}
+	for _, clear := range rng.spoil {
+		clear()
+	}
+	return s, err
+}
+
 // checkDrawn draws the set of a trial and cuts it, and returns how many points were found inside.
 func checkDrawn(t *testing.T, trial int) (inside int) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(23, uint64(trial)))
+	rng := newDrawer(rand.New(rand.NewPCG(23, uint64(trial))))
 	d := 1 + rng.IntN(3)
-	s, err := drawDefined(rng, d, rng.IntN(3))
-	if trial%2 == 0 {
-		s, err = drawCommon(rng, d, 2+rng.IntN(3))
-	}
+	s, err := drawAny(rng, d, trial)
 	for range 5 {
 		if err != nil {
 			break
@@ -578,12 +634,12 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 		} else if refused != nil && !errors.Is(refused, geometry.ErrUnbounded) {
 			t.Fatalf("trial %d: %T: %v", trial, s.set, refused)
 		}
-		inside += checkDefinition(t, rng, trial, s)
+		inside += checkDefinition(t, rng.Rand, trial, s)
 		if s.iterate {
 			break
 		}
 		s.room = 0
-		before, lower, upper := s.excess, ints(rng, d, 3), make([]float64, d)
+		before, lower, upper := s.excess, ints(rng.Rand, d, 3), make([]float64, d)
 		if other, wrong := drawDefined(rng, d, 0); rng.IntN(2) == 0 && wrong == nil {
 			both := []geometry.Set{s.set, other.set}
 			if rng.IntN(2) == 0 {
@@ -610,10 +666,98 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 	}
 	if errors.Is(err, geometry.ErrEmpty) {
 		for range 40 {
-			if x := ints(rng, d, 4); s.excess != nil && s.excess(x) < -1e-9 {
+			if x := ints(rng.Rand, d, 4); s.excess != nil && s.excess(x) < -1e-9 {
 				t.Fatalf("trial %d: the point %v is in a set that is said to be empty: %v", trial, x, err)
 			}
 		}
 	}
 	return inside
+}
+
+// TestOtherUnits: in units that are powers of two all numbers are the same but for their exponents. So are the answers.
+func TestOtherUnits(t *testing.T) {
+	for trial := range 800 {
+		var sets [2]defined
+		var errs [2]error
+		size := math.Ldexp(1, []int{-30, -10, 20, 40}[trial/2%4])
+		for k, unit := range []float64{1, size} {
+			rng := newDrawer(rand.New(rand.NewPCG(24, uint64(trial))))
+			rng.unit = unit
+			sets[k], errs[k] = drawAny(rng, 1+trial%3, trial)
+			if errs[k] != nil {
+				continue
+			}
+			if c, err := geometry.CompactOf(sets[k].set); err == nil {
+				sets[k].set = c
+			}
+		}
+		if second := errs[1]; second != nil && strings.Contains(second.Error(), "comes nearer than about") {
+			continue // where sets touch at the origin nothing tells what their rounding amounts to
+		}
+		one, two := fmt.Sprintf("%T", sets[0].set), fmt.Sprintf("%T", sets[1].set)
+		if (errs[0] == nil) != (errs[1] == nil) || errs[0] == nil && one != two ||
+			errors.Is(errs[0], geometry.ErrEmpty) != errors.Is(errs[1], geometry.ErrEmpty) {
+			t.Errorf("trial %d: %s or %v, and in units of %g %s or %v", trial, one, errs[0], size, two, errs[1])
+			continue
+		}
+		if errs[0] != nil {
+			continue
+		}
+		a, b := answersIn(sets[0].set, trial, 1), answersIn(sets[1].set, trial, size)
+		tol := 1e-9
+		if _, closed := sets[0].set.(oracle.FaceProjector); !closed {
+			tol = 1e-4
+		}
+		for what, x := range a {
+			for i, v := range b[what] {
+				if off := math.Abs(x[i] - v); off > tol*(1+floats.Norm(x, math.Inf(1))) {
+					t.Errorf("trial %d: %s: %s %v, and in units of %g %v", trial, one, what, x, size, b[what])
+					break
+				}
+			}
+		}
+	}
+}
+
+// answersIn returns what a set answers to questions in a unit.
+func answersIn(s geometry.Set, trial int, unit float64) map[string][]float64 {
+	rng, d := newDrawer(rand.New(rand.NewPCG(25, uint64(trial)))), s.Dim()
+	rng.unit = unit
+	answers := make(map[string][]float64)
+	keep := func(what string, by float64, x ...float64) {
+		y := slices.Clone(x)
+		floats.Scale(1/by, y)
+		answers[what] = append(answers[what], y...)
+	}
+	c, compact := s.(geometry.Compact)
+	faces, resolves := s.(oracle.FaceProjector)
+	lower, upper, y := make([]float64, d), make([]float64, d), make([]float64, d)
+	for n := range 6 {
+		x, dir := rng.lengths(d, 5), ints(rng.Rand, d, 2)
+		if n%2 == 0 {
+			floats.AddScaled(x, unit, normals(rng.Rand, d))
+			floats.AddScaled(dir, math.Pow(10, -float64(rng.IntN(10))), normals(rng.Rand, d))
+		}
+		s.Project(y, x)
+		keep("projections", unit, y...)
+		if offset, missed := geometry.Separate(s, y, x); missed > 1e-3*unit {
+			keep("separation", unit, offset, missed)
+		}
+		if compact {
+			keep("support", unit, oracle.Support(c, dir))
+		}
+		if resolves {
+			faces.ProjectFace(y, dir, x)
+			keep("face", unit, y...)
+		}
+	}
+	if b, ok := s.(geometry.Bounder); ok && compact {
+		b.Bounds(lower, upper)
+		keep("bounds", unit, append(lower, upper...)...)
+	}
+	if p, ok := s.(geometry.Interior); ok && compact {
+		radius := p.InteriorPoint(y)
+		keep("room", unit, append(y, radius)...)
+	}
+	return answers
 }

@@ -282,9 +282,11 @@ func TestImagesOfEllipsoids(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 4))
 	for trial := range 200 {
 		d, rows := 1+rng.IntN(4), 1+rng.IntN(4)
-		matrix, shift := make([][]float64, rows), normals(rng, rows)
+		matrix, shift, unit := make([][]float64, rows), normals(rng, rows), math.Pow(10, float64(rng.IntN(21)-10))
+		floats.Scale(unit, shift)
 		for i := range matrix {
 			matrix[i] = normals(rng, d)
+			floats.Scale(unit, matrix[i])
 		}
 		ball, err := geometry.NewBall(normals(rng, d), 0.1+rng.Float64())
 		if err != nil {
@@ -323,13 +325,13 @@ func TestImagesOfEllipsoids(t *testing.T) {
 				floats.AddScaled(back, x[i], row)
 			}
 			want := floats.Dot(shift, x) + oracle.Support(set, back)
-			if got := oracle.Support(image, x); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+			if got := oracle.Support(image, x); math.Abs(got-want) > 1e-12*(unit+math.Abs(want)) {
 				t.Errorf("trial %d: support %v in direction %v: want %v", trial, got, x, want)
 			}
-			floats.Scale(5, x)
+			floats.Scale(5*unit, x)
 			image.Project(near, x)
 			floats.Sub(x, near)
-			if beyond := oracle.Support(image, x) - floats.Dot(x, near); beyond > 1e-7 {
+			if beyond := oracle.Support(image, x) - floats.Dot(x, near); beyond > 1e-7*unit*unit {
 				t.Errorf("trial %d: a point is %v beyond the projection", trial, beyond)
 			}
 		}

@@ -166,13 +166,14 @@ func (s *IntersectionProjector) prove() error {
 			outside = math.Max(outside, gap)
 		}
 		far := floats.Norm(x, 2)
+		if first == 0 {
+			first = far
+		}
 		switch {
 		case outside == 0 && far > 1e11*(1e-3+first): // planes recede until rounding hides what is missed
 			return fmt.Errorf("oracle: planes that separate leave no point that is nearer than %.3g: %w", far, ErrEmpty)
 		case outside == 0:
 			return nil
-		case first == 0:
-			first = far
 		}
 	}
 	return s.judge(&n, outside)
