@@ -69,13 +69,14 @@ func (y *Chain) Add(n int32, x float64) {
 }
 
 // AddChoice adds the transitions of a choice that is taken with probability x to the row that EndRow ends.
-// number holds the number in the chain of each state of the kernel that the choice may lead to.
+// number holds the number in the chain of each state of the kernel that the choice may lead to, and is negative for
+// those that are not in the chain.
 func (y *Chain) AddChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
 	s := int32(y.States())
 	next, prob := k.Row(int(c))
 	toNext, toProb := y.next, y.prob // the chain is written once for all of them
 	for j, to := range next {
-		if n := number[to]; prob[j] > 0 && n != s {
+		if n := number[to]; prob[j] > 0 && n != s && n >= 0 {
 			toNext, toProb = append(toNext, n), append(toProb, x*prob[j])
 		}
 	}

@@ -64,6 +64,7 @@ type LeastMean struct {
 	stale    []staleness  // of each state, what has changed since it was looked at
 	// statesBefore makes before when it is needed, once for all twins.
 	statesBefore func() lists[int32]
+	retires      bool // some states are retired
 	careful      bool // improvements sweep once, since more led to what cannot be solved
 	// of each state in a slow end component, the choice of the last policy, or that relative value iteration found
 	greedy         []int32
@@ -111,7 +112,7 @@ func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, 
 		}
 	}
 	for _, i := range p.slow {
-		least[i], err = p.policyIteration(ctx, i, dir)
+		least[i], err = p.slowMean(ctx, i, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -478,8 +479,25 @@ func (p *LeastMean) cutChain(states, choices []int32, zero int32) {
 			continue
 		}
 		y.AddChoice(p.kernel, p.position, choices[j], 1)
-		y.EndRow(0)
+		leak, _ := p.retirementOf(choices[j])
+		y.EndRow(leak)
 	}
+}
+
+// retirementOf returns the probability that a choice leads to states that are retired, and what it is worth to come
+// there.
+func (p *LeastMean) retirementOf(c int32) (leak, worth float64) {
+	if !p.retires {
+		return 0, 0
+	}
+	next, prob := p.successors(c)
+	for j, n := range next {
+		if prob[j] > 0 && p.position[n] == retired {
+			leak += prob[j]
+			worth += prob[j] * p.Bias[n]
+		}
+	}
+	return leak, worth
 }
 
 // relativeValues solves the chain that was cut.
@@ -489,7 +507,8 @@ func (p *LeastMean) relativeValues(ctx context.Context, states, choices []int32,
 	base := p.Bias[zero]
 	for j, s := range states {
 		x[j] = p.Bias[s] - base
-		right[j] = p.Reward[choices[j]] - mean
+		_, worth := p.retirementOf(choices[j])
+		right[j] = p.Reward[choices[j]] - mean + worth
 		if s == zero {
 			right[j] = 0
 		}
@@ -505,7 +524,8 @@ func (p *LeastMean) relativeValues(ctx context.Context, states, choices []int32,
 
 // evaluateClass sets the bias to the relative values of a policy, and returns its recurrent class, which is best if the
 // policy does as that does: one elimination does for both where all states lead to the first state of best. Where they
-// do not, or where the chain would fill up, it returns nil and leaves the bias alone.
+// do not, or where the chain would fill up, it returns nil and leaves the bias alone. The error is errRetires if the
+// policy comes back to that state by retiring.
 func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, best *Class,
 	dir []float64) (*Class, error) {
 	zero := best.States[0]
@@ -521,14 +541,17 @@ func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, 
 	visits := p.values
 	next, prob := p.successors(choices[p.position[zero]])
 	for j, n := range next {
-		if prob[j] > 0 && n != zero {
+		if prob[j] > 0 && n != zero && p.position[n] != retired {
 			visits[p.position[n]] += prob[j]
 		}
 	}
 	p.chain.factors.solve(visits, visits, true)
 	visits[p.position[zero]] = 1
 	found := &Class{Mean: make([]float64, len(dir))}
-	class := p.reached(zero, choices)
+	class, retires := p.reached(zero, choices)
+	if retires {
+		return nil, errRetires
+	}
 	sum, most := 0.0, 0
 	for j, s := range class {
 		at := p.position[s]
@@ -545,21 +568,26 @@ func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, 
 	return found, p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, found.Mean))
 }
 
-// reached returns the states that a policy inside an end comes to from one of them.
-func (p *LeastMean) reached(from int32, choices []int32) []int32 {
+// reached returns the states that a policy inside an end comes to from one of them, and whether it may retire.
+func (p *LeastMean) reached(from int32, choices []int32) (queue []int32, retires bool) {
 	met := make([]bool, len(choices))
 	met[p.position[from]] = true
-	queue := []int32{from}
+	queue = []int32{from}
 	for n := 0; n < len(queue); n++ {
 		next, prob := p.successors(choices[p.position[queue[n]]])
 		for j, t := range next {
-			if prob[j] > 0 && !met[p.position[t]] {
-				met[p.position[t]] = true
+			at := p.position[t]
+			switch {
+			case prob[j] == 0:
+			case at == retired:
+				retires = true
+			case !met[at]:
+				met[at] = true
 				queue = append(queue, t)
 			}
 		}
 	}
-	return queue
+	return queue, retires
 }
 
 // leastResidual returns the least of what a choice returns and adds to the bias, which no mean is below, or the first
@@ -718,7 +746,8 @@ func (p *LeastMean) classBeside(ctx context.Context, states, choices []int32, be
 		for _, set := range sets {
 			closed[set[0]] = true
 		}
-		leads := slices.ContainsFunc(p.reached(p.cut, choices), func(s int32) bool { return closed[p.position[s]] })
+		queue, _ := p.reached(p.cut, choices)
+		leads := slices.ContainsFunc(queue, func(s int32) bool { return closed[p.position[s]] })
 		if !leads {
 			return nil, nil
 		}

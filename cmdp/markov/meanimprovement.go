@@ -24,12 +24,8 @@ const (
 // (Puterman, Shin 1978). States in a row are swept until they settle, as their successors are close in memory as a
 // rule, and many of them are among themselves.
 func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
-	mean float64) (found, settled bool) {
-	size := 0.0
-	for j, s := range states {
-		size = max(size, math.Abs(p.Bias[s])+math.Abs(p.Reward[choices[j]]))
-	}
-	slack := math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.tolerance())
+	mean float64) (found, done bool) {
+	slack := p.slack(states, choices, 0)
 	since := stale
 	if p.chain.factors != nil { // values were not found up to a residual
 		since = evaluated
@@ -39,29 +35,54 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	}
 	p.stale[p.cut] = stale // the mean is known to rounding
 	p.before = p.statesBefore()
-	sweeps, times := 2, 12
+	times := 2
 	if p.careful {
-		sweeps, times = 1, 1
+		times = 1
 	}
 	// To look for the states that are to be swept again costs some too.
-	for n, left := 0, sweeps*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
-		changed := false
-		for from := 0; from < len(states); from += threshold.Together {
-			at := from
-			if n%2 == 1 {
-				at = (len(states)-1)/threshold.Together*threshold.Together - from
-			}
-			to := min(at+threshold.Together, len(states))
-			swept, improved, other := p.improveTogether(states[at:to], choices[at:to], n%2 == 1, times, mean, slack)
-			left -= swept
-			changed, found = changed || improved, found || other
-		}
+	for n, left := 0, times*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
+		swept, changed, other := p.sweep(states, choices, n%2 == 1, mean, slack)
+		left -= swept
+		found = found || other
 		if !changed || ctx.Err() != nil { // what follows looks at ctx
-			endless := func(s int32) bool { return math.IsInf(p.Bias[s], -1) }
-			return found, !changed && !slices.ContainsFunc(states, endless)
+			return found, !changed && !p.endless(states)
 		}
 	}
 	return found, false
+}
+
+// slack returns by how much a choice has to gain where values are at least as large as size.
+func (p *LeastMean) slack(states, choices []int32, size float64) float64 {
+	for j, s := range states {
+		size = max(size, math.Abs(p.Bias[s])+math.Abs(p.Reward[choices[j]]))
+	}
+	return math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.tolerance())
+}
+
+// endless reports whether some state is worth −∞.
+func (p *LeastMean) endless(states []int32) bool {
+	return slices.ContainsFunc(states, func(s int32) bool { return math.IsInf(p.Bias[s], -1) })
+}
+
+// sweep sweeps once over the states that are stale. It returns how many were looked at, and whether values improved,
+// and choices.
+func (p *LeastMean) sweep(states, choices []int32, backwards bool, mean, slack float64) (swept int,
+	improved, found bool) {
+	times := 12
+	if p.careful {
+		times = 1
+	}
+	for from := 0; from < len(states); from += threshold.Together {
+		at := from
+		if backwards {
+			at = (len(states)-1)/threshold.Together*threshold.Together - from
+		}
+		to := min(at+threshold.Together, len(states))
+		looks, changed, other := p.improveTogether(states[at:to], choices[at:to], backwards, times, mean, slack)
+		swept += looks
+		improved, found = improved || changed, found || other
+	}
+	return swept, improved, found
 }
 
 // improveTogether sweeps over some states in a row, to and fro or fro and to, until none of them changes, at
