@@ -93,7 +93,7 @@ func (y *retirement) iterate(ctx context.Context) error {
 		mean, before, slack := floats.Dot(y.dir, y.best.Mean), len(y.states), y.slack(y.states, y.take, y.price)
 		for _, s := range y.states {
 			y.stale[s] = stale
-			for _, by := range y.LeastMean.before.of(s) {
+			for _, by := range y.before.of(s) {
 				y.stale[by] = stale
 			}
 		}
