@@ -80,8 +80,8 @@ func rowsOf(m *cmdp.Model) (*cmdp.Model, error) {
 	return m.Epochs().Stored()
 }
 
-// provedByEpochsOrRows has something proved of a model and, where that goes by epochs, which prove it not, of its stored
-// rows: these may have given sharper bounds, or left out states.
+// provedByEpochsOrRows has something proved of a model and, where that goes by epochs, which do not prove it, of its
+// stored rows: these may have given sharper bounds, or left out states.
 func provedByEpochsOrRows[T any](m *cmdp.Model, prove func(m *cmdp.Model) (T, error)) (T, error) {
 	out, err := prove(m)
 	if !errors.Is(err, ErrNotProved) && !errors.Is(err, errNoEnd) || m.Epochs() == nil {
