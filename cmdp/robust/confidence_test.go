@@ -1,6 +1,7 @@
 package robust_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,7 +21,8 @@ import (
 // data.
 func TestFromCounts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	c := newCase(t, rng, shape{states: 5, actions: 2, successors: 5, horizon: 2, width: 0, steps: true}, false)
+	c := newCase(t, rng, shape{states: 5, actions: 2, successors: 5, horizon: 2, width: 0, steps: true,
+		outcomes: true}, false)
 	m := c.model
 	const level, sets = 0.8, 200
 	missed, widths := 0, []float64{}
@@ -44,6 +46,7 @@ func TestFromCounts(t *testing.T) {
 		if of.Kernels() != 2 || known.Unvisited != 0 || known.Level != level {
 			t.Fatalf("%d kernels, %+v", of.Kernels(), known)
 		}
+		checkEstimate(t, m, of, iv, m.Horizon())
 		inside := true
 		for h := range of.Kernels() {
 			for s := range m.States() {
@@ -134,12 +137,12 @@ func TestIntervalsByFormula(t *testing.T) {
 				probabilities += float64([]int{b, 1}[min(1, max(0, 3-b))])
 			}
 		}
-		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 1, Dim: 1,
-			Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{k}})
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 3, Dim: 1, Kernels: []cmdp.Kernel{k},
+			Start: []cmdp.StartState{{State: 7, Probability: 0.25}, {State: 3, Probability: 0.75}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts, err := cmdp.NewCounts(m.Shape(), false, nil)
+		counts, err := cmdp.NewCounts(m.Shape(), true, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,14 +157,20 @@ func TestIntervalsByFormula(t *testing.T) {
 					times = rng.Uint32N(most + 1)
 				}
 				seen[s] = append(seen[s], float64(times))
-				if err := counts.Add(0, s, 0, int(to), times); err != nil {
+				early := rng.Uint32N(times + 1)
+				if err := errors.Join(counts.Add(0, s, 0, int(to), early),
+					counts.Add(rng.IntN(3), s, 0, int(to), times-early)); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		_, iv, known, err := robust.FromCounts(m, counts, true, 1-wrong)
+		of, iv, known, err := robust.FromCounts(m, counts, true, 1-wrong)
 		if err != nil {
 			t.Fatal(err)
+		}
+		checkEstimate(t, m, of, iv, 1)
+		if float64(known.Choices) != choices {
+			t.Fatalf("%d choices were estimated: want %g", known.Choices, choices)
 		}
 		wantWhole, wantUnvisited := 0, 0
 		for s := range states {
@@ -210,6 +219,41 @@ func TestIntervalsByFormula(t *testing.T) {
 	}
 	if whole == 0 || unvisited == 0 {
 		t.Errorf("%d choices are bounded as a whole and %d unvisited: want some", whole, unvisited)
+	}
+}
+
+// checkEstimate compares a model that was made of counts with the one that says what can happen, and its probabilities
+// with the nominal ones of its intervals.
+func checkEstimate(t *testing.T, m, of *cmdp.Model, iv *cmdp.Intervals, kernels int) {
+	t.Helper()
+	if of.Horizon() != m.Horizon() || of.Kernels() != kernels || !slices.Equal(of.StartStates(), m.StartStates()) {
+		t.Fatalf("horizon %d, %d kernels, starts %v: want %d, %d, %v", of.Horizon(), of.Kernels(), of.StartStates(),
+			m.Horizon(), kernels, m.StartStates())
+	}
+	for h := range kernels {
+		for choice := range m.Kernel(h).Choices() {
+			next, _ := m.Rows(h).Row(choice)
+			to, prob := of.Rows(h).Row(choice)
+			want := []float64{1}
+			if lower, upper := iv.Row(h, choice); lower != nil {
+				want = make([]float64, len(lower))
+				cmdp.Nominal(want, lower, upper)
+			}
+			if !slices.Equal(to, next) || !floats.EqualApprox(prob, want, 1e-12) {
+				t.Fatalf("kernel %d, choice %d: to %v with %v: want %v with %v", h, choice, to, prob, next, want)
+			}
+			mean := make([]float64, m.Dim())
+			for e, p := range prob {
+				floats.AddScaled(mean, p, m.Rows(h).Outcome(choice, e))
+				if !slices.Equal(of.Rows(h).Outcome(choice, e), m.Rows(h).Outcome(choice, e)) {
+					t.Fatalf("kernel %d, choice %d: returns %v to its successor %d: want %v", h, choice,
+						of.Rows(h).Outcome(choice, e), e, m.Rows(h).Outcome(choice, e))
+				}
+			}
+			if !floats.EqualApprox(of.Rows(h).Returns(choice), mean, 1e-9) {
+				t.Fatalf("kernel %d, choice %d: returns %v: want %v", h, choice, of.Rows(h).Returns(choice), mean)
+			}
+		}
 	}
 }
 

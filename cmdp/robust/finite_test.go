@@ -193,10 +193,36 @@ func TestRefused(t *testing.T) {
 	_, noSet := robust.Solve(t.Context(), nil, c.task, robust.SolveOptions{})
 	one := []exact.WeightedPolicy{{Weight: 1, Policy: exactPolicy(rng, c.model)}}
 	endless := endlessCase(t, rng, 0.9, false, false).model
+	plan, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func(edit func(task *cmdp.Task)) error {
+		task := c.task
+		edit(&task)
+		return robust.Verify(t.Context(), c.set, task, plan)
+	}
+	k := cmdp.NewKernel()
+	k.Append([]int32{0}, []float64{1}, []float64{1})
+	k.Append([]int32{0}, []float64{1}, []float64{2})
+	k.EndState()
+	game, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}, Opponents: [][]int32{{2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mixed, err := robust.New(robust.Spec{Model: c.model, Intervals: c.iv, Fixed: true,
+		Same: func(_, _ int) int { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, unequal := mixed.Worst(t.Context(), one, []float64{1, 0})
 	for want, errs := range map[string][]error{
 		"no set of models": {noSet, robust.Verify(t.Context(), nil, c.task, &robust.Result{}),
 			robust.Verify(t.Context(), c.set, c.task, nil)},
 		"no model":                 {of(robust.Spec{})},
+		"robust: a game":           {of(robust.Spec{Model: game})},
+		"choices of group 0 have":  {unequal},
 		"robust: -1 worker":        {of(robust.Spec{Model: c.model, Workers: -1})},
 		"budget -1ns":              {solve(robust.SolveOptions{Budget: -1}, nil)},
 		"gap 1, 0 rounds, 0 nodes": {solve(robust.SolveOptions{Gap: 1}, nil)},
@@ -207,10 +233,11 @@ func TestRefused(t *testing.T) {
 		robust.ErrCurved.Error(): {
 			solve(robust.SolveOptions{}, func(task *cmdp.Task) { task.Cost = curved }),
 			solve(robust.SolveOptions{}, func(task *cmdp.Task) { task.Target = round; task.Constraints = nil }),
+			verify(func(task *cmdp.Task) { task.Target = round; task.Constraints = nil }),
 		},
 		"want a plan, and a direction": {worst(nil, []float64{1, 0}), worst(one, []float64{1}), worst(one, nil)},
 		"want a model and counts":      {fromCounts(nil, counts, false, 0.9), fromCounts(c.model, nil, false, 0.9)},
-		"without a horizon":            {fromCounts(endless, counts, false, 0.9)},
+		"without a horizon":            {fromCounts(endless, counts, false, 0.9), fromCounts(game, counts, false, 0.9)},
 		"confidence 0":                 {fromCounts(c.model, counts, false, 0)},
 		"confidence 1":                 {fromCounts(c.model, counts, false, 1)},
 		"confidence NaN":               {fromCounts(c.model, counts, false, math.NaN())},
@@ -242,8 +269,16 @@ func (c *randomCase) checkInfeasible(t *testing.T, i int, r *robust.Result) {
 			t.Fatal(err)
 		}
 		c.checkMember(t, i, m)
+		of := *r
+		of.Model = nil // in the nominal one some policy keeps the limits
+		if err := robust.Verify(t.Context(), c.set, c.task, &of); err == nil {
+			t.Errorf("case %d: the certificate of another model holds in the nominal one", i)
+		}
 	}
 	if err := exact.Verify(t.Context(), m, c.task, r.Certificate); err != nil {
+		t.Errorf("case %d: %v", i, err)
+	}
+	if err := robust.Verify(t.Context(), c.set, c.task, r); err != nil {
 		t.Errorf("case %d: %v", i, err)
 	}
 }
@@ -359,6 +394,50 @@ func TestWorkers(t *testing.T) {
 			!slices.Equal(a.Bounds.Greatest, b.Bounds.Greatest) {
 			t.Errorf("case %d: one worker finds %v %v %v, two find %v %v %v", i, a.Status, a.Objective, a.Bound,
 				b.Status, b.Objective, b.Bound)
+		}
+	}
+}
+
+// TestWorking: who waits is told of each part of a search by another name, and of a large value iteration step by step
+// how much of it is over, of a small one nothing. What is told changes nothing.
+func TestWorking(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	for i := range 8 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		large := i%4 == 3
+		if large {
+			c = newCase(t, rng, shape{states: 300, actions: 2, successors: 5, horizon: 100}, false)
+		}
+		c.wanted(t, 0.1, []float64{-1e3, -1e3}, []float64{1e3, 1e3})
+		var names []string
+		var parts []float64
+		told, err := robust.New(robust.Spec{Model: c.model, Intervals: c.iv, Workers: 1,
+			Working: func(what string, part float64) { names, parts = append(names, what), append(parts, part) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if large {
+			if _, err := told.Evaluate(t.Context(), exactPolicy(rng, c.model)); err != nil {
+				t.Fatal(err)
+			}
+			for step, x := range parts {
+				if len(parts) != 100 || x != float64(step)/100 || names[step] != names[0] {
+					t.Errorf("case %d: %q, %v: want the parts of 100 steps that are over", i, names, parts)
+				}
+			}
+			continue
+		}
+		want, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := robust.Solve(t.Context(), told, c.task, robust.SolveOptions{})
+		if err != nil || r.Status != want.Status || r.Objective != want.Objective || r.Bound != want.Bound {
+			t.Errorf("case %d: %v, error %v: want %v where nobody is told", i, r.Status, err, want.Status)
+		}
+		if (r.Status != robust.Infeasible) != (len(names) == 8) || len(slices.Compact(names)) != len(parts) ||
+			slices.ContainsFunc(parts, func(x float64) bool { return !math.IsNaN(x) }) {
+			t.Errorf("case %d: %v: told %q, %v: want 8 parts of a search, of no known length", i, r.Status, names, parts)
 		}
 	}
 }

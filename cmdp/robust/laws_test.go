@@ -238,12 +238,14 @@ func TestSearchGainsGround(t *testing.T) {
 		c.wanted(t, b.Greatest[1]-0.1*rng.Float64(), lower, upper)
 		var results []*robust.Result
 		for range 2 {
-			bound, objective := math.Inf(-1), math.Inf(1)
-			opts := robust.SolveOptions{Progress: func(_ int, b, o float64) {
-				if b < bound || o > objective+1e-8 { // one policy may take the place of a draw that is as good
-					t.Errorf("case %d: bound %g, objective %g, after %g and %g", i, b, o, bound, objective)
+			bound, objective, rounds := math.Inf(-1), math.Inf(1), 0
+			opts := robust.SolveOptions{Progress: func(n int, b, o float64) {
+				// One policy may take the place of a draw that is as good.
+				if n <= rounds || b < bound || o > objective+1e-8 {
+					t.Errorf("case %d, round %d: bound %g, objective %g, after %d, %g and %g", i, n, b, o, rounds, bound,
+						objective)
 				}
-				bound, objective = b, o
+				bound, objective, rounds = b, o, n
 			}}
 			r, err := robust.Solve(t.Context(), c.set, c.task, opts)
 			if err != nil {
@@ -253,6 +255,9 @@ func TestSearchGainsGround(t *testing.T) {
 				r.Objective > objective+1e-8 && r.Status <= robust.Feasible {
 				t.Errorf("case %d: %v, bound %g, objective %g, after %g and %g", i, r.Status, r.Bound, r.Objective,
 					bound, objective)
+			}
+			if r.Rounds < rounds {
+				t.Errorf("case %d: %d rounds: want %d at least", i, r.Rounds, rounds)
 			}
 			results = append(results, r)
 			c.task.Constraints = append(c.task.Constraints, c.task.Constraints[0])

@@ -519,6 +519,16 @@ func (c *randomCase) checkVerdict(t *testing.T, i int, r *robust.Result) {
 		t.Errorf("case %d: %v with a gap of %g", i, r.Status, r.Gap)
 	}
 	c.checkMissed(t, i, r)
+	if (r.Policy == nil) != (len(r.Mixture) > 1) || len(r.Drawn()) != len(r.Plan()) {
+		t.Errorf("case %d: policy %v and a mixture of %d, of which %d are drawn", i, r.Policy != nil, len(r.Mixture),
+			len(r.Drawn()))
+	}
+	alone, err := exact.Solve(t.Context(), c.model, c.task, exact.Options{})
+	if err != nil || r.Nominal == nil || r.Nominal.Status != alone.Status ||
+		math.Abs(r.Nominal.Objective-alone.Objective) > 1e-7*math.Max(1, math.Abs(alone.Objective)) {
+		t.Errorf("case %d: alone the nominal model has %+v, error %v: want %v, %g", i, r.Nominal, err, alone.Status,
+			alone.Objective)
+	}
 	v := make([]float64, c.model.Dim())
 	for _, part := range r.Plan() {
 		floats.AddScaled(v, part.Weight, returnsOf(t, c.model, part.Policy))

@@ -21,10 +21,14 @@ import (
 func TestDeterministic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	found, best, none, worse, helped := 0, 0, 0, 0, 0
-	for i := range 40 {
+	for i := range 60 {
 		c := newCase(t, rng, shape{states: 3, actions: 3, successors: 3, horizon: 3, width: 0.2}, false)
 		lower, upper := make([]float64, 2), make([]float64, 2)
 		c.model.Shape().ReturnToGo(lower, upper, 0)
+		if i >= 40 { // stationary policies
+			c = newCase(t, rng, shape{states: 5, actions: 3, successors: 3, discount: 0.9, width: 0.2}, false)
+			lower, upper = []float64{-99, -99}, []float64{99, 99}
+		}
 		all := c.deterministicPolicies()
 		var bounds []robust.Bounds
 		for _, p := range all {
@@ -210,9 +214,9 @@ func (c *randomCase) deterministicPolicies() []cmdp.Policy {
 
 // exactly returns a policy that never draws as one of package exact.
 func (c *randomCase) exactly(p cmdp.Policy) *exact.Policy {
-	rules := make([]markov.Rule, c.model.Horizon())
+	rules := make([]markov.Rule, max(1, c.model.Horizon()))
 	for h := range rules {
-		rules[h].Actions = markov.NewActions(c.model.States(), c.model.Shape().MaxActions())
+		rules[h].Actions = markov.NewActions(c.model.States(), 3)
 		for s := range c.model.States() {
 			rules[h].Actions.Set(s, p.Choose(nil, h, s))
 		}
@@ -222,7 +226,7 @@ func (c *randomCase) exactly(p cmdp.Policy) *exact.Policy {
 
 // changes counts the pairs of a step and a state in which two policies that never draw take different actions.
 func (c *randomCase) changes(p, q cmdp.Policy) (n int) {
-	for h := range c.model.Horizon() {
+	for h := range max(1, c.model.Horizon()) {
 		for s := range c.model.States() {
 			first, end := c.model.Rows(h).Choices(s)
 			x, y := make([]float64, end-first), make([]float64, end-first)
