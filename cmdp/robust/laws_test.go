@@ -352,6 +352,42 @@ func TestNoGapWithoutLimits(t *testing.T) {
 	}
 }
 
+// TestSlowMeans: nature's answers are the worst for a long-run mean, too, where the process changes between two states
+// once in a million steps, and what it gains at once by another answer is lost later.
+func TestSlowMeans(t *testing.T) {
+	t.Cleanup(noModels())
+	const seldom, gain = 1e-6, -3e5
+	k := cmdp.NewKernel()
+	k.AppendRandom([]int32{0, 1}, []float64{1 - seldom, seldom}, []float64{seldom * gain}, []float64{0, gain})
+	k.EndState()
+	k.Append([]int32{0, 1}, []float64{seldom, 1 - seldom}, []float64{1})
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Average: true, Dim: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.NewIntervals(m, func(_, choice int) (lower, upper []float64) {
+		if choice == 0 {
+			lower, upper = []float64{1 - 2*seldom, seldom}, []float64{1 - seldom, 2 * seldom}
+		}
+		return lower, upper
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := cmdp.Task{Cost: linear(t, []float64{1}, []float64{-9}, []float64{9})}
+	r, err := robust.Solve(t.Context(), set, task, robust.SolveOptions{})
+	want := (2 + 2*seldom*gain) / 3 // two of three steps are in the second state
+	if err != nil || math.Abs(r.Objective-want) > 1e-6 || math.Abs(r.Bound-want) > 1e-6 {
+		t.Errorf("error %v, %+v: want a mean of %g", err, r, want)
+	}
+}
+
 // checkPrices moves limits in the model of a bound: for each unit its optimum changes by no more than the price, where
 // the limit is wider, and by no less where it is narrower.
 func (c *randomCase) checkPrices(t *testing.T, i int, r *robust.Result) {
