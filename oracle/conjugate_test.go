@@ -126,6 +126,16 @@ func (everything) MaximizeLinear(dst, dir []float64) {
 	}
 }
 
+// below is a box that goes on for ever below its second coordinate.
+type below struct{ box }
+
+func (b below) MaximizeLinear(dst, dir []float64) {
+	b.box.MaximizeLinear(dst, dir)
+	if dir[1] < 0 {
+		dst[1] = math.Inf(-1)
+	}
+}
+
 // TestConjugateGap checks the certificate at random points of the domain, and that the
 // gap is closed.
 func TestConjugateGap(t *testing.T) {
@@ -307,28 +317,29 @@ func TestConjugateOfSquare(t *testing.T) {
 
 func TestConjugateErrors(t *testing.T) {
 	f := square{[]float64{0}}
-	for name, make := range map[string]func() (*oracle.BundleConjugate, error){
-		"no bounds": func() (*oracle.BundleConjugate, error) { return oracle.NewBoxConjugate(f, nil, nil) },
-		"reversed": func() (*oracle.BundleConjugate,
-			error) {
-			return oracle.NewBoxConjugate(f, []float64{1}, []float64{0})
-		},
-		"no function": func() (*oracle.BundleConjugate, error) {
-			return oracle.NewBoxConjugate(nil, []float64{0}, []float64{1})
-		},
-		"no domain": func() (*oracle.BundleConjugate, error) { return oracle.NewConjugate(f, nil) },
-		"infinite slope": func() (*oracle.BundleConjugate, error) {
-			return oracle.NewBoxConjugate(torn{f}, []float64{0}, []float64{1})
-		},
-		"unbounded domain": func() (*oracle.BundleConjugate, error) {
-			return oracle.NewConjugate(f, everything{ball{[]float64{0}, 1}})
-		},
-		"not finite": func() (*oracle.BundleConjugate, error) {
-			return oracle.NewBoxConjugate(broken{f}, []float64{0}, []float64{1})
-		},
+	of := func(f oracle.FirstOrder, domain oracle.LinearMaximizer) error {
+		_, err := oracle.NewConjugate(f, domain)
+		return err
+	}
+	inBox := func(f oracle.FirstOrder, lower, upper []float64) error {
+		_, err := oracle.NewBoxConjugate(f, lower, upper)
+		return err
+	}
+	zero, one := []float64{0}, []float64{1}
+	for want, err := range map[string]error{
+		"box with 0 lower and 0 upper bounds":                              inBox(f, nil, nil),
+		"box with 1 lower and 2 upper bounds":                              inBox(f, one, []float64{1, 2}),
+		"box side 1 is [1, 0]":                                             inBox(f, []float64{0, 1}, []float64{0, 0}),
+		"conjugate of no function":                                         inBox(nil, zero, one),
+		"conjugate over no set":                                            of(f, nil),
+		"function has value 0.25 and subgradient":                          inBox(torn{f}, zero, one),
+		"function has value NaN and subgradient":                           inBox(broken{f}, zero, one),
+		"conjugate over a set that goes from -Inf to +Inf in coordinate 0": of(f, everything{ball{zero, 1}}),
+		"conjugate over a set that goes from -Inf to 1 in coordinate 1":    of(f, below{box(3)}),
 	} {
-		if _, err := make(); err == nil || errors.Is(err, oracle.ErrUnbounded) != (name == "unbounded domain") {
-			t.Errorf("%s: error %v", name, err)
+		if err == nil || !strings.HasPrefix(err.Error(), "oracle: "+want) ||
+			errors.Is(err, oracle.ErrUnbounded) != strings.Contains(want, "coordinate") {
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	if _, err := oracle.NewIntersectionProjector(1, oracle.Member{Set: ball{[]float64{0}, 1}},

@@ -3,6 +3,8 @@ package lp
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A tolerance says what counts as rounding error: relative times the size of what is
@@ -57,8 +59,11 @@ func (s *model) sum(activity, size, x []float64, tol tolerance) {
 	}
 }
 
-// feasible checks the rows; columns are within their bounds by construction.
+// feasible checks the rows; columns are within their bounds by construction, or NaN.
 func (s *model) feasible(x, activity, size, extra []float64, tol tolerance) bool {
+	if floats.HasNaN(x) {
+		return false
+	}
 	s.sum(activity, size, x, tol)
 	for i, r := range activity {
 		for _, b := range [2]float64{s.row.lower[i], -s.row.upper[i]} {
@@ -127,7 +132,7 @@ func lean(y, lower, upper float64) float64 {
 	case y < 0:
 		return y * upper
 	}
-	return 0
+	return y // 0, or NaN, which proves nothing
 }
 
 // recedes checks that ray descends and stays within all bounds.

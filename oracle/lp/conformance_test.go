@@ -102,6 +102,14 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+func TestStatus(t *testing.T) {
+	for status, want := range []string{"Status(0)", "optimal", "infeasible", "unbounded", "Status(4)"} {
+		if got := lp.Status(status).String(); got != want {
+			t.Errorf("status %d is %q, want %q", status, got, want)
+		}
+	}
+}
+
 // TestSigns states the conventions by the smallest examples.
 func TestSigns(t *testing.T) {
 	for _, b := range lp.Backends() {
