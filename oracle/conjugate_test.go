@@ -174,6 +174,9 @@ func TestConjugateGap(t *testing.T) {
 		theta, y := gaussian(rng, d, 2), make([]float64, d)
 		for k, c := range []*oracle.BundleConjugate{inBox, round} {
 			name := []string{"box", "ball"}[k]
+			steep := slices.Clone(theta) // asked before
+			scale(steep, 1e6)
+			c.Attain(y, steep, y)
 			value, gap := c.Attain(y, theta, gaussian(rng, d, 3))
 			if attained := dot(theta, y) - g.Value(y); math.Abs(attained-value) > 1e-12*(1+math.Abs(value)) {
 				t.Errorf("%s: value %g reported, %g attained", name, value, attained)

@@ -646,12 +646,17 @@ func TestProximalMaximizer(t *testing.T) {
 				t.Errorf("%v, direction %v: short by %g, certified gap %g", set, dir, short, gap)
 			}
 		}
+		point := gaussian(rng, d, unit)
+		m, err := oracle.NewProximalMaximizer(ball{point, 0}, point, 0)
+		if gap := m.Maximize(y, dir); err != nil || gap != 0 || !slices.Equal(y, point) {
+			t.Errorf("the point %v, %v: maximiser %v, certified gap %g", point, err, y, gap)
+		}
 		checkNearest(t, rng, inBox, dir)
 		for i := range dir { // nearly normal to a face, in the smallest ball
 			dir[i] *= math.Pow(10, -float64(rng.IntN(12)))
 			y[i] = -math.Copysign(unit, dir[i])
 		}
-		m := maximizer(inBox, math.Sqrt(float64(d)))
+		m = maximizer(inBox, math.Sqrt(float64(d)))
 		gap := m.From(y, dir, y)
 		if short := oracle.Support(inBox, dir) - dot(dir, y); short > gap+1e-13*norm(dir)*unit {
 			t.Errorf("box of unit %g, direction %v: short by %g, certified gap %g", unit, dir, short, gap)

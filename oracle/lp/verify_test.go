@@ -8,7 +8,7 @@ import (
 )
 
 // tolerances of verification, relative to the size of what is summed.
-var tolerance = map[string]float64{"embedded": 1e-9, "devex": 1e-9, "glpk": 2e-6}
+var tolerance = map[string]float64{"embedded": 1e-12, "devex": 1e-12, "glpk": 2e-6}
 
 // row returns the dense coefficients of row i of p.
 func row(p *lp.Problem, i int) []float64 {
