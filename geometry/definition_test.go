@@ -21,6 +21,18 @@ type defined struct {
 	excess  func(x []float64) float64
 	iterate bool    // its projection iterates over one that closed forms answer: over it nothing should
 	room    float64 // that its interior point has at least
+	able    int     // as abilities says, at least
+}
+
+// abilities is 0 for a set that only projects, 1 for a Compact and 2 for one that resolves ties.
+func abilities(s geometry.Set) int {
+	if _, ok := s.(oracle.FaceProjector); ok {
+		return 2
+	}
+	if _, ok := s.(geometry.Compact); ok {
+		return 1
+	}
+	return 0
 }
 
 // A drawer draws sets whose lengths are multiples of its unit.
@@ -90,6 +102,8 @@ func drawDefined(rng *drawer, d, depth int) (defined, error) {
 			}
 		}
 		box, err := geometry.NewBox(lend(rng, c...), lend(rng, upper...))
+		clear(box.Lower()) // a copy
+		clear(box.Upper())
 		return defined{set: box, room: min(room, 1), excess: func(x []float64) float64 {
 			most := math.Inf(-1)
 			for i, v := range x {
@@ -120,6 +134,9 @@ func drawDefined(rng *drawer, d, depth int) (defined, error) {
 			return made(s, err, func(x []float64) float64 { return math.Abs(over(x)) })
 		}
 		s, err := geometry.NewHalfspace(lend(rng, c...), r-rng.unit)
+		if err == nil {
+			clear(s.Normal()) // a copy
+		}
 		return defined{set: s, excess: over, room: 1}, err
 	case 5:
 		s, err := geometry.NewSimplex(d, r)
@@ -199,11 +216,11 @@ func drawDefined(rng *drawer, d, depth int) (defined, error) {
 	case 12:
 		s, err := geometry.NewTranslate(in.set, lend(rng, c...))
 		excess := func(x []float64) float64 { return in.excess(apart(x)) }
-		return defined{set: s, excess: excess, room: in.room}, err
+		return defined{set: s, excess: excess, room: in.room, able: abilities(in.set)}, err
 	case 13:
 		factor := r/rng.unit + 0.5
 		s, err := geometry.NewScale(in.set, factor)
-		return defined{set: s, room: factor * in.room, excess: func(x []float64) float64 {
+		return defined{set: s, room: factor * in.room, able: abilities(in.set), excess: func(x []float64) float64 {
 			return factor * in.excess(floats.ScaleTo(make([]float64, d), 1/factor, x))
 		}}, err
 	case 14:
@@ -235,7 +252,8 @@ func drawDefined(rng *drawer, d, depth int) (defined, error) {
 		}
 		s, err := geometry.NewProduct(lend(rng, other.set, in.set)...)
 		excess := func(x []float64) float64 { return max(other.excess(x[:1]), in.excess(x[1:])) }
-		return defined{set: s, excess: excess, room: min(other.room, in.room)}, err
+		able := min(abilities(other.set), abilities(in.set))
+		return defined{set: s, excess: excess, room: min(other.room, in.room), able: able}, err
 	}
 	other, err := drawDefined(rng, d, depth-1)
 	if err != nil || other.iterate {
@@ -252,7 +270,7 @@ func drawAround(rng *drawer, in defined, c []float64, kind int) (defined, error)
 		by := rng.unit * float64(rng.IntN(3))
 		s, err := geometry.NewInflate(in.set, by)
 		beyond := func(x []float64) float64 { return oracle.Distance(in.set, x) - by }
-		return defined{set: s, excess: beyond, room: in.room + by}, err
+		return defined{set: s, excess: beyond, room: in.room + by, able: abilities(in.set)}, err
 	}
 	whole := in
 	box, _ := geometry.NewLInfBall(make([]float64, d), 3*rng.unit)
@@ -287,24 +305,24 @@ func drawAround(rng *drawer, in defined, c []float64, kind int) (defined, error)
 			floats.Scale(float64(i+1), matrix[i])
 		}
 		s, err := geometry.NewImage(lendRows(rng, matrix), lend(rng, c...), set)
-		return defined{s, func(x []float64) float64 {
+		return defined{set: s, iterate: true, excess: func(x []float64) float64 {
 			y := make([]float64, d)
 			for i, row := range matrix {
 				floats.AddScaled(y, (x[i]-c[i])/float64((i+1)*(i+1)), row)
 			}
 			return in.excess(y)
-		}, true, 0}, err
+		}}, err
 	case 21:
 		way, _ := geometry.NewHull([][]float64{make([]float64, d), c})
 		s, err := geometry.NewMinkowskiSum(lend[geometry.Compact](rng, set, way)...)
-		return defined{s, swept, true, 0}, err
+		return defined{set: s, excess: swept, iterate: true}, err
 	}
 	moved, err := geometry.NewTranslate(set, lend(rng, c...))
 	if err != nil {
 		return defined{}, err
 	}
 	s, err := geometry.NewConvexHull(lend(rng, set, moved.(geometry.Compact))...)
-	return defined{s, swept, true, 0}, err
+	return defined{set: s, excess: swept, iterate: true}, err
 }
 
 // drawCommon draws what several sets have in common, in groups that are met, and some of them cut, one after the other.
@@ -381,6 +399,9 @@ func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside
 	bounds, bounded := s.set.(geometry.Bounder)
 	if bounded {
 		bounds.Bounds(lower, upper)
+	}
+	if able := abilities(s.set); able < s.able {
+		t.Fatalf("trial %d: %T has the abilities %d, what it is made of %d", trial, s.set, able, s.able)
 	}
 	var members [][]float64
 	for range 25 {
@@ -547,6 +568,16 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 			floats.AddScaled(dir, math.Pow(10, -3-7*rng.Float64()), normals(rng, d))
 		}
 		c.MaximizeLinear(best, dir)
+		switch s.set.(type) {
+		case *geometry.BoundedBox, *geometry.Ball, *geometry.Ellipsoid, *geometry.Polytope: // ties: next to the middle
+			middle := make([]float64, d)
+			s.set.(geometry.Interior).InteriorPoint(middle)
+			faces.ProjectFace(middle, dir, middle)
+			if off := floats.Distance(middle, best, 2); n%3 == 2 && off > 1e-7*(1+floats.Norm(best, 2)) {
+				t.Fatalf("trial %d: %T: of what is extreme in direction %v %v is not next to the middle, which is %v", trial,
+					s.set, dir, best, middle)
+			}
+		}
 		most, size, length := floats.Dot(dir, best), 1+floats.Norm(best, 2), floats.Norm(dir, 2)
 		if least, reach := geometry.LinearRange(dir, lower, upper); bounded && (most < least-tol*size ||
 			most > reach+tol*size || box && math.Abs(most-reach) > 1e-9*size) {
@@ -603,9 +634,12 @@ func TestDefinitions(t *testing.T) {
 
 // drawAny draws a nested set, or what several have in common.
 func drawAny(rng *drawer, d, trial int) (s defined, err error) {
-	if trial%2 == 0 {
+	switch {
+	case trial%2 == 0:
 		s, err = drawCommon(rng, d, 2+rng.IntN(3))
-	} else {
+	case d > 3:
+		s, err = drawDefined(rng, d, 0)
+	default:
 		s, err = drawDefined(rng, d, rng.IntN(3))
 	}
 	for _, clear := range rng.spoil {
@@ -619,13 +653,16 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 	t.Helper()
 	rng := newDrawer(rand.New(rand.NewPCG(23, uint64(trial))))
 	d := 1 + rng.IntN(3)
+	if trial%40 == 1 {
+		d = 7
+	}
 	s, err := drawAny(rng, d, trial)
 	for range 5 {
 		if err != nil {
 			break
 		}
 		if c, refused := geometry.CompactOf(s.set); refused == nil && rng.IntN(3) == 0 {
-			s.set, s.room = c, 0
+			s.set, s.room, s.able = c, 0, 1
 			low, high := make([]float64, d), make([]float64, d)
 			oracle.Extremes(c, low, high)
 			if floats.HasNaN(append(low, high...)) || math.IsInf(floats.Norm(append(low, high...), 1), 0) {
@@ -638,7 +675,7 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 		if s.iterate {
 			break
 		}
-		s.room = 0
+		s.room, s.able = 0, 0
 		before, lower, upper := s.excess, ints(rng.Rand, d, 3), make([]float64, d)
 		if other, wrong := drawDefined(rng, d, 0); rng.IntN(2) == 0 && wrong == nil {
 			both := []geometry.Set{s.set, other.set}
@@ -655,6 +692,11 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 			}
 		}
 		box, _ := geometry.NewBox(lower, upper)
+		s.able = 1
+		switch s.set.(type) {
+		case *geometry.Box, *geometry.Ball, *geometry.Halfspace, *geometry.Point, *geometry.Polyhedron:
+			s.able = 2 // closed forms and polytopes
+		}
 		s.set, err = geometry.Restrict(s.set, box)
 		s.excess = func(x []float64) float64 {
 			over := oracle.Distance(box, x)

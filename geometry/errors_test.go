@@ -2,6 +2,7 @@ package geometry_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -19,7 +20,7 @@ import (
 // TestConstructorErrors: bad input is an error of the constructor, with words that say
 // what is wrong and the sentinel where a caller may branch.
 func TestConstructorErrors(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
+	inf := math.Inf(1)
 	type rows = [][]float64
 	ball, _ := geometry.NewBall([]float64{0, 0}, 1)
 	other, _ := geometry.NewBall([]float64{3, 0}, 1)
@@ -40,22 +41,16 @@ func TestConstructorErrors(t *testing.T) {
 	}{
 		{"box of unequal lengths", func() (any, error) { return geometry.NewBox([]float64{0}, []float64{1, 2}) },
 			"1 lower and 2 upper", nil},
-		{"box with NaN", func() (any, error) { return geometry.NewBox([]float64{nan}, []float64{1}) }, "side 0", nil},
 		{"empty box", func() (any, error) { return geometry.NewBox([]float64{0, 2}, []float64{1, 1}) }, "side 1",
 			geometry.ErrEmpty},
-		{"huge box", func() (any, error) { return geometry.NewBox([]float64{-1e300}, []float64{1e300}) }, "1e+100",
-			nil},
 		{"unbounded box", func() (any, error) { return open.Bounded() }, "e1 recedes", geometry.ErrUnbounded},
 		{"box unbounded below", func() (any, error) { return endless.Bounded() }, "-e0 recedes", geometry.ErrUnbounded},
 		{"negative radius", func() (any, error) { return geometry.NewBall([]float64{0}, -1) }, "radius -1: want ≥ 0",
 			nil},
-		{"radius NaN", func() (any, error) { return geometry.NewBall([]float64{0}, nan) }, "radius NaN", nil},
 		{"ball without centre", func() (any, error) { return geometry.NewBall(nil, 1) }, "center is empty", nil},
 		{"negative l1 radius", func() (any, error) { return geometry.NewL1Ball([]float64{0}, -2) }, "radius -2", nil},
 		{"negative l∞ radius", func() (any, error) { return geometry.NewLInfBall([]float64{0}, -2) }, "radius -2", nil},
-		{"point at infinity", func() (any, error) { return geometry.NewPoint([]float64{1, inf}) }, "point[1]", nil},
 		{"zero normal", func() (any, error) { return geometry.NewHalfspace([]float64{0, 0}, 1) }, "not zero", nil},
-		{"offset NaN", func() (any, error) { return geometry.NewHalfspace([]float64{1}, nan) }, "offset", nil},
 		{"negative total", func() (any, error) { return geometry.NewSimplex(2, -1) }, "total -1", nil},
 		{"orthant of dimension 0", func() (any, error) { return geometry.NewOrthant(0) }, "dimension 0", nil},
 		{"cone of dimension 0", func() (any, error) { return geometry.NewSecondOrderCone(0) }, "dimension 0", nil},
@@ -76,8 +71,6 @@ func TestConstructorErrors(t *testing.T) {
 		{"polytope with ragged rows",
 			func() (any, error) { return geometry.NewPolytope(rows{{1, 0}, {1}}, []float64{1, 1}) }, "row 1 has 1",
 			nil},
-		{"polytope with NaN", func() (any, error) { return geometry.NewPolytope(rows{{1, nan}}, []float64{1}) },
-			"row 0[1]", nil},
 		{"empty polytope", func() (any, error) {
 			return geometry.NewPolytope(rows{{1, 1}, {-1, 0}, {0, -2}}, []float64{1, -1, -2})
 		}, "+1·row 0 +1·row 1 +0.5·row 2 gives 0 ≤ -1", geometry.ErrEmpty},
@@ -271,15 +264,14 @@ func TestConstructorsRefuseNumbers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e101} {
-			if _, err := build(v); err == nil || !strings.HasPrefix(err.Error(), "geometry: ") {
+			if _, err := build(v); err == nil || !strings.HasPrefix(err.Error(), "geometry: ") ||
+				!strings.Contains(err.Error(), strings.TrimLeft(fmt.Sprint(v), "+-")) {
 				t.Errorf("%s: error %v for %g", name, err, v)
 			}
 		}
 	}
 	// Shapes that do not fit.
 	for name, build := range map[string]func() (any, error){
-		"hull":      func() (any, error) { return geometry.NewHull(rows{{0, 1}, {0}}) },
-		"polytope":  func() (any, error) { return geometry.NewPolyhedron(rows{{1, 1}, {1}}, []float64{1, 1}) },
 		"sides":     func() (any, error) { return geometry.NewPolyhedron(rows{{1, 1}}, []float64{1, 1}) },
 		"ellipsoid": func() (any, error) { return geometry.NewEllipsoid([]float64{0, 0}, rows{{1, 0}}) },
 		"its rows":  func() (any, error) { return geometry.NewEllipsoid([]float64{0, 0}, rows{{1, 0}, {0}}) },
@@ -439,8 +431,11 @@ func TestTouchingHalfspaces(t *testing.T) {
 			upper[i] = l + draw.unit/(0.1+rng.Float64())
 		}
 		box, _ := geometry.NewBox(lower, upper)
-		if rng.IntN(4) == 0 {
+		switch rng.IntN(6) {
+		case 0:
 			s.set, wrong = box, nil
+		case 1, 2:
+			s.set, wrong = geometry.NewBall(upper, draw.unit*(0.1+rng.Float64()))
 		}
 		if wrong != nil || s.iterate {
 			continue

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,5 +154,71 @@ func TestRecession(t *testing.T) {
 	}
 	if told < 50 {
 		t.Errorf("%d unbounded polyhedra", told)
+	}
+}
+
+// TestMultipliers: the rows that are said to contradict each other do so, by the multipliers that are given. Those of a
+// restriction are counted as the message says.
+func TestMultipliers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 31))
+	term := regexp.MustCompile(`([+-]\S+)·row (\d+)`)
+	var told [2]int
+	for trial := range 600 {
+		d := 2 + rng.IntN(2)
+		b, lower, upper := ints(rng, 1+rng.IntN(4), 6), ints(rng, d, 3), make([]float64, d)
+		var rows, equations, sides, flat [][]float64 // each with its right-hand side at the end
+		for _, v := range b {
+			row := ints(rng, d, 2)
+			for i := range 2 { // no side of a box
+				row[i] = float64(1 + rng.IntN(2)*-2)
+			}
+			rows = append(rows, append(row, v))
+		}
+		build := geometry.NewPolyhedron
+		if rng.IntN(3) == 0 {
+			build, equations, rows = geometry.NewAffine, rows, nil
+		}
+		var a [][]float64
+		for _, row := range append(slices.Clone(equations), rows...) {
+			a = append(a, row[:d])
+		}
+		set, err := build(a, b)
+		kind := 0
+		if err == nil {
+			for i, l := range lower {
+				upper[i] = l + float64(rng.IntN(3))
+				row := append(unit(d, strconv.Itoa(i)), upper[i])
+				if upper[i] == l {
+					flat = append(flat, row)
+					continue
+				}
+				sides = append(sides, floats.ScaleTo(make([]float64, d+1), -1, append(row[:d:d], l)), row)
+			}
+			for _, row := range append(slices.Clone(equations), rows...) { // restrictions know them in unit length
+				floats.Scale(1/floats.Norm(row[:d], 2), row)
+			}
+			box, _ := geometry.NewBox(lower, upper)
+			_, err = geometry.Restrict(set, box)
+			kind = 1
+		}
+		if err == nil || !term.MatchString(err.Error()) {
+			continue
+		}
+		told[kind]++
+		equations = append(equations, flat...)
+		all, sum := slices.Concat(equations, rows, sides), make([]float64, d+1)
+		for _, w := range term.FindAllStringSubmatch(err.Error(), -1) {
+			m, k := number(w[1]), int(number(w[2]))
+			if k >= len(all) || m < 0 && k >= len(equations) {
+				t.Fatalf("trial %d: %v: %g times row %d of %v", trial, err, m, k, all)
+			}
+			floats.AddScaled(sum, m, all[k])
+		}
+		if floats.Norm(sum[:d], 2) > 1e-4 || sum[d] >= 0 {
+			t.Errorf("trial %d: %v: of the rows %v they give %v", trial, err, all, sum)
+		}
+	}
+	if told[0] < 5 || told[1] < 20 {
+		t.Errorf("multipliers of %d sets and %d restrictions: want many", told[0], told[1])
 	}
 }
