@@ -407,6 +407,15 @@ func TestManners(t *testing.T) {
 		proximal.MaximizeLinear(dst, in[0])
 	})
 	ask("MinNorm.Project", 1, 0, func(dst []float64, in [][]float64) { least.Project(dst, in[0]) })
+	var maximizer oracle.LinearMaximizer = round
+	var projector oracle.Projector = box(d)
+	ask("Support", 1, -1, func(dst []float64, in [][]float64) { dst[0] = oracle.Support(maximizer, in[0]) })
+	ask("Distance", 1, -1, func(dst []float64, in [][]float64) { dst[0] = oracle.Distance(projector, in[0]) })
+	for i := range calls {
+		if name := calls[i].Name; name == "Support" || name == "Distance" {
+			calls[i].Size, calls[i].Number = 1, true
+		}
+	}
 	for _, c := range []*oracle.BundleConjugate{inBox, inBall} {
 		ask("BundleConjugate.ConjugateSubgradient", 2, 1, func(dst []float64, in [][]float64) {
 			c.ConjugateSubgradient(dst, in[0], in[1])
@@ -415,6 +424,13 @@ func TestManners(t *testing.T) {
 	for name, law := range map[string]func([]oracletest.Call) error{
 		"repeated": oracletest.Repeatable, "overwritten": oracletest.Overwritten, "untouched": oracletest.Untouched,
 		"in place": oracletest.Aliasing, "lengths": oracletest.Lengths, "concurrent": oracletest.Concurrent,
+		"allocation": func(calls []oracletest.Call) error { // one of each, but for the slow last one
+			var some []oracletest.Call
+			for i := 0; i < len(calls)-5; i += 5 {
+				some = append(some, calls[i])
+			}
+			return oracletest.AllocationFree(some)
+		},
 	} {
 		if err := law(calls); err != nil {
 			t.Errorf("%s: %v", name, err)
