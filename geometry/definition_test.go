@@ -77,6 +77,10 @@ func drawDefined(rng *drawer, d, depth int) (defined, error) {
 	switch kind {
 	case 1:
 		kind = 4
+	case 8, 9:
+		if d > 3 { // too many corners
+			kind = 3
+		}
 	case 23, 24:
 		kind = 15
 	}
@@ -197,16 +201,16 @@ func drawDefined(rng *drawer, d, depth int) (defined, error) {
 		if kind == 9 {
 			s, err = geometry.NewHull(lendRows(rng, append(corners(c, r+rng.unit), corners(c, rng.unit)...)))
 		}
-		return made(s, err, func(x []float64) float64 {
+		return defined{set: s, room: rng.unit / float64(20*d), excess: func(x []float64) float64 {
 			y := apart(x)
 			return max(-floats.Min(y), floats.Max(y)-r-rng.unit)
-		})
+		}}, err
 	}
 	in, err := drawDefined(rng, d, depth-1)
 	if err != nil || in.iterate {
 		return in, err
 	}
-	if rng.IntN(8) == 0 {
+	if _, parts := in.set.(interface{ Members() []oracle.Member }); !parts && rng.IntN(8) == 0 {
 		in.set, in.room = bare(in.set), 0
 	}
 	if kind >= 19 {
@@ -252,8 +256,8 @@ func drawDefined(rng *drawer, d, depth int) (defined, error) {
 		}
 		s, err := geometry.NewProduct(lend(rng, other.set, in.set)...)
 		excess := func(x []float64) float64 { return max(other.excess(x[:1]), in.excess(x[1:])) }
-		able := min(abilities(other.set), abilities(in.set))
-		return defined{set: s, excess: excess, room: min(other.room, in.room), able: able}, err
+		return defined{set: s, excess: excess, iterate: other.iterate || in.iterate, room: min(other.room, in.room),
+			able: min(abilities(other.set), abilities(in.set))}, err
 	}
 	other, err := drawDefined(rng, d, depth-1)
 	if err != nil || other.iterate {
@@ -305,7 +309,14 @@ func drawAround(rng *drawer, in defined, c []float64, kind int) (defined, error)
 			floats.Scale(float64(i+1), matrix[i])
 		}
 		s, err := geometry.NewImage(lendRows(rng, matrix), lend(rng, c...), set)
-		return defined{set: s, iterate: true, excess: func(x []float64) float64 {
+		able := 1
+		switch set.(type) {
+		case *geometry.Hull, *geometry.Ball, *geometry.Ellipsoid: // their images are of their kind unless they are flat
+			if set.(geometry.Interior).InteriorPoint(make([]float64, d)) > 0 {
+				able = 2
+			}
+		}
+		return defined{set: s, iterate: true, able: able, excess: func(x []float64) float64 {
 			y := make([]float64, d)
 			for i, row := range matrix {
 				floats.AddScaled(y, (x[i]-c[i])/float64((i+1)*(i+1)), row)
@@ -313,6 +324,17 @@ func drawAround(rng *drawer, in defined, c []float64, kind int) (defined, error)
 			return in.excess(y)
 		}}, err
 	case 21:
+		if rng.IntN(2) == 0 { // balls and points add up
+			r := rng.unit * float64(rng.IntN(3))
+			ball, _ := geometry.NewBall(c, r)
+			point, _ := geometry.NewPoint(c)
+			terms := []geometry.Compact{point, set, ball, ball}
+			rng.Shuffle(len(terms), func(i, j int) { terms[i], terms[j] = terms[j], terms[i] })
+			s, err := geometry.NewMinkowskiSum(terms...)
+			return defined{set: s, iterate: true, able: abilities(set), excess: func(x []float64) float64 {
+				return oracle.Distance(set, floats.AddScaledTo(make([]float64, d), x, -3, c)) - 2*r
+			}}, err
+		}
 		way, _ := geometry.NewHull([][]float64{make([]float64, d), c})
 		s, err := geometry.NewMinkowskiSum(lend[geometry.Compact](rng, set, way)...)
 		return defined{set: s, excess: swept, iterate: true}, err
@@ -446,10 +468,16 @@ func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside
 	}
 	checkExtremes(t, rng, trial, s, members)
 	checkRows(t, rng, trial, s)
-	for range 6 {
-		x := ints(rng, d, 5)
+	for n := range 9 {
+		x, small := ints(rng, d, 5), 1e-3
+		if gap := oracle.Distance(s.set, x); n > 5 && gap > small { // next to the set
+			s.set.Project(near, x)
+			floats.SubTo(x, x, near)
+			floats.AddScaledTo(x, near, 1e-4/gap, x)
+			small = 5e-5
+		}
 		offset, missed := geometry.Separate(s.set, near, x)
-		if gap := oracle.Distance(s.set, x); gap > 1e-3 && !(missed > 0 && missed <= gap+tol*(1+gap) &&
+		if gap := oracle.Distance(s.set, x); gap > small && !(missed > 0 && missed <= gap+tol*(1+gap) &&
 			floats.Dot(near, x)-offset > 0.9*missed && math.Abs(floats.Norm(near, 2)-1) < 1e-6) {
 			t.Fatalf("trial %d: %T: the point %v at a distance of %g is separated by %v ≤ %g, and missed by %g", trial,
 				s.set, x, gap, near, offset, missed)
