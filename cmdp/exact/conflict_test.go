@@ -2,21 +2,29 @@ package exact
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
-// TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold a drawn
-// one are infeasible, and of some nothing is known. No limit that is known to be needless is named, and it is said
-// whether one may be.
+// TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold one of some
+// drawn ones are infeasible, and of some nothing is known. No limit that is known to be needless is named, and it is
+// said whether one may be. A conflict of one or two limits is found where it is known.
 func TestConflictOfVerdicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 5))
 	doubts := 0
 	for trial := range 300 {
-		n := 2 + rng.IntN(4)
-		clash := 1 + rng.IntN(1<<n-1)
+		n, unknown := 2+rng.IntN(4), 3
+		if trial == 0 {
+			n, unknown = smallSubsets, 1<<60
+		}
+		clashes := []int{1 + rng.IntN(1<<n-1)}
+		if trial%2 == 0 && n > 2 { // a pair, and all others
+			clashes = []int{3, 1<<n - 4}
+		}
 		c := conflictSearch{n: n, verdicts: make(map[string]Verdict)}
-		verdict := make([]Verdict, 1<<n)
+		verdict, fewest := make([]Verdict, 1<<n), n
 		limits := func(set int) (out []int) {
 			for k := range n {
 				if set>>k&1 == 1 {
@@ -27,11 +35,14 @@ func TestConflictOfVerdicts(t *testing.T) {
 		}
 		for set := range verdict {
 			verdict[set] = Optimal
-			if set&clash == clash {
+			if slices.ContainsFunc(clashes, func(clash int) bool { return set&clash == clash }) {
 				verdict[set] = Infeasible
 			}
-			if set != len(verdict)-1 && rng.IntN(3) == 0 {
+			if set != len(verdict)-1 && rng.IntN(unknown) == 0 {
 				verdict[set] = Undecided
+			}
+			if of := bits.OnesCount(uint(set)); of <= 2 && verdict[set] == Infeasible && of > 0 {
+				fewest = min(fewest, of)
 			}
 			c.verdicts[fmt.Sprint(limits(set))] = verdict[set]
 		}
@@ -60,9 +71,9 @@ func TestConflictOfVerdicts(t *testing.T) {
 			}
 			open = open || len(core) > 1 && !kept
 		}
-		if verdict[set] != Infeasible || needless || open && !undecided {
-			t.Errorf("trial %d: %v for %v, undecided %v: needless %v, open %v", trial, core, limits(clash), undecided,
-				needless, open)
+		if verdict[set] != Infeasible || needless || open && !undecided || len(core) > fewest {
+			t.Errorf("trial %d: %v, undecided %v: needless %v, open %v, fewest %d", trial, core, undecided, needless, open,
+				fewest)
 		}
 		if undecided {
 			doubts++

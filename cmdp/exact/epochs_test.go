@@ -82,60 +82,107 @@ func epochPricer(t *testing.T, m *cmdp.Model) *epochTotals {
 	return p
 }
 
+// drawRule draws what a policy does with the choices that are offered, and reports whether all are. It draws where a
+// state offers two.
+func drawRule(rng *rand.Rand, m *cmdp.Model) (rule markov.Rule, all bool) {
+	rule, all = markov.Rule{Actions: markov.NewActions(m.States(), 4), Mixed: make(map[int32][]float64)}, true
+	for s, rows := 0, m.Rows(0); s < m.States(); s++ {
+		first, end := rows.Choices(s)
+		offered := offered(rows, s)
+		switch {
+		case end == first+2 && len(offered) == 2 && rng.IntN(3) == 0:
+			rule.Mixed[int32(s)] = []float64{0.3, 0.7}
+		case first < end:
+			rule.Actions.Set(s, int(offered[rng.IntN(len(offered))]))
+		}
+		all = all && len(offered) == end-first
+	}
+	return rule, all
+}
+
 // TestEpochPolicies: a policy that draws returns in epochs what it does in the model that stores their rows, also where
-// it goes on for ever, and so does that of a price.
+// it goes on for ever, and so does that of a price. Of returns that do not end one is named, with a choice that gives it
+// where the policy comes.
 func TestEpochPolicies(t *testing.T) {
 	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 12))
-	limited := 0
-	for i := range 300 {
-		m, restricted := drawEpochs(t, rng), false
-		p := epochPricer(t, m)
-		rule := markov.Rule{Actions: markov.NewActions(m.States(), 3), Mixed: make(map[int32][]float64)}
-		for s, rows := 0, m.Rows(0); s < m.States(); s++ {
-			first, end := rows.Choices(s)
-			offered := make([]int, 0, 3)
-			for a := range end - first {
-				if next, _ := rows.Row(first + a); len(next) > 0 {
-					offered = append(offered, a)
-				}
-			}
-			switch {
-			case end == first+2 && len(offered) == 2 && rng.IntN(3) == 0:
-				rule.Mixed[int32(s)] = []float64{0.3, 0.7}
-			case first < end:
-				rule.Actions.Set(s, offered[rng.IntN(len(offered))])
-			}
-			restricted = restricted || len(offered) < end-first
+	limited, endless := 0, 0
+	for i := range 600 {
+		m, c := drawEpochs(t, rng), allRelevant(2)
+		if i%2 == 1 {
+			m, _ = drawEndlessEpochs(t, rng)
+			c = noneRelevant(3)
 		}
-		if restricted {
+		all, err := newEpochModels(ctx, m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := all.withRelevance(ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule, offersAll := drawRule(rng, m)
+		if !offersAll {
 			limited++
 		}
-		dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
-		x, err := p.price(ctx, dir, 0)
-		if err != nil {
-			t.Fatal(err)
+		policies := []*Policy{NewPolicy([]markov.Rule{rule})}
+		var x pricedPolicy
+		if i%2 == 0 {
+			dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
+			x, err = p.price(ctx, dir, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			best, err := p.recoverPolicy(ctx, []column{{dir: dir}}, []float64{1}, face{}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			policies = append(policies, best, &Policy{mixture: []WeightedPolicy{{0.25, best}, {0.75, policies[0]}}})
 		}
-		best, err := p.recoverPolicy(ctx, []column{{dir: dir}}, []float64{1}, face{}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, policy := range []*Policy{NewPolicy([]markov.Rule{rule}), best} {
+		for j, policy := range policies {
 			got, err := p.evaluate(ctx, policy)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := Evaluate(ctx, m, policy)
-			if err != nil {
-				t.Fatal(err)
+			want := make([]float64, m.Dim())
+			drawn := policy.mixture
+			if drawn == nil {
+				drawn = []WeightedPolicy{{1, policy}}
 			}
-			if floats.Distance(got, want.Returns, math.Inf(1)) > 1e-12 ||
-				policy == best && floats.Distance(got, x.returns, math.Inf(1)) > 1e-12 {
-				t.Errorf("model %d: %v in epochs, %v by rows, %v by the price", i, got, want.Returns, x.returns)
+			for _, o := range drawn {
+				e, err := Evaluate(ctx, m, o.Policy)
+				if err != nil {
+					t.Fatal(err)
+				}
+				floats.AddScaled(want, o.Weight, e.Returns)
+			}
+			same := func(a, b float64) bool { return near(a, b) && !(math.Abs(a-b) > 1e-12*(1+math.Abs(b))) }
+			if !slices.EqualFunc(got, want, same) || j == 1 && !slices.EqualFunc(got, x.returns, same) {
+				t.Errorf("model %d: %v in epochs, %v by rows, %v by the price", i, got, want, x.returns)
 			}
 		}
+		e, err := Evaluate(ctx, m, policies[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := p.infiniteReturn(ctx, allRelevant(m.Dim()), []WeightedPolicy{{1, policies[0]}})
+		if found == nil {
+			if slices.ContainsFunc(e.Returns, func(x float64) bool { return !isFinite(x) }) {
+				t.Errorf("model %d: returns %v, and none is named that does not end", i, e.Returns)
+			}
+			continue
+		}
+		endless++
+		rows := m.Rows(0)
+		first, end := rows.Choices(found.State)
+		probs := make([]float64, end-first)
+		policies[0].Distribution(probs, 0, found.State)
+		if x := rows.Returns(first + found.Action)[found.Return]; !markov.ReachedBy(m, policies[0])[found.State] ||
+			probs[found.Action] == 0 || x == 0 || isFinite(e.Returns[found.Return]) && len(rule.Mixed) == 0 || !found.Kept {
+			t.Errorf("model %d: returns %v: %+v is named, which gives %g", i, e.Returns, found, x)
+		}
 	}
-	if limited < 20 {
-		t.Errorf("%d models do not offer all choices: want more", limited)
+	if limited < 20 || endless < 50 {
+		t.Errorf("%d models do not offer all choices, and %d policies go on for ever: want more", limited, endless)
 	}
 }
 

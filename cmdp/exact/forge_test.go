@@ -14,6 +14,9 @@ import (
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/internal/threshold"
+	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Every test here takes a proof that the verifiers accept, forges one field of it, and
@@ -495,6 +498,12 @@ func TestForgedRationalBounds(t *testing.T) {
 			}
 			for _, x := range []float64{-good.Prices[k], math.NaN(), math.Inf(1)} {
 				try(fmt.Sprint("price ", x), func(p *exact.Proof) { p.Prices[k] = x })
+			}
+			back := floats.ScaleTo(make([]float64, len(r.Normal)), -1, r.Normal)
+			if oracle.Support(task.Target, back) > 1e-6-r.Offset {
+				try("the reverse of a row", func(p *exact.Proof) { // with a bound that is little enough
+					p.Rows[k], p.Bound = cmdp.Constraint{Normal: back, Offset: -r.Offset}, -1e9
+				})
 			}
 			try("short normal", func(p *exact.Proof) { p.Rows[k].Normal = p.Rows[k].Normal[1:] })
 			try("normal", func(p *exact.Proof) { p.Rows[k].Normal[0] = math.NaN() })
