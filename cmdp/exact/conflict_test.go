@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold one of some
-// drawn ones are infeasible, and of some nothing is known. No limit that is known to be needless is named, and it is
-// said whether one may be. A conflict of one or two limits is found where it is known.
+// TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold one of
+// some drawn ones are infeasible, and of some nothing is known. No limit that is known to be needless is named, and it
+// is said whether one may be. A conflict of one or two limits is found where it is known.
 func TestConflictOfVerdicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 5))
 	doubts := 0

@@ -399,3 +399,104 @@ func TestEpochCurves(t *testing.T) {
 		t.Errorf("%d curves, %d times with rows stored on the way: want more", curves, gains)
 	}
 }
+
+// TestEndlessReturnsInTasks: returns that do not end count in tasks as defined. What is infinite where that is wanted,
+// or matters to nothing, is just large enough for all limits, and no more than the target has. All else stays. A linear
+// goal is the sum of what it looks at, a curved one is infinite.
+func TestEndlessReturnsInTasks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 18))
+	several, moved := 0, 0
+	for trial := range 6000 {
+		d := 2 + rng.IntN(3)
+		draw := func() []float64 {
+			out := make([]float64, d)
+			for i := range out {
+				out[i] = float64(rng.IntN(5)-2) * float64(rng.IntN(2))
+			}
+			return out
+		}
+		box, err := geometry.NewBox(slices.Repeat([]float64{-3}, d), slices.Repeat([]float64{3}, d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var task cmdp.Task
+		for range rng.IntN(5) {
+			task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: draw(), Offset: rng.NormFloat64()})
+		}
+		slope, curved := draw(), rng.IntN(8) == 0
+		task.Cost, err = cost.NewAffine(slope, 1.5, box)
+		if curved && err == nil {
+			task.Cost, err = cost.NewSquared(draw(), slices.Repeat([]float64{1}, d), box)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := relevanceOf(d, task)
+		a := newExtendedValues(task, c)
+		within := rng.IntN(3) == 0
+		if within {
+			a.task.Target, err = box.Bounded()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		v, endless := draw(), 0
+		harmless, open := make([]bool, d), false
+		for i := range v {
+			switch {
+			case rng.IntN(3) > 0:
+				continue
+			case rng.IntN(8) == 0:
+				v[i] = math.NaN()
+			default:
+				v[i] = math.Inf(1 - 2*rng.IntN(2))
+			}
+			endless++
+			harmless[i] = !(c.up[i] && !(v[i] < 0)) && !(c.down[i] && !(v[i] > 0))
+			open = open || !harmless[i]
+		}
+		out := a.finiteReturns(v)
+		for i, x := range out {
+			if !harmless[i] && x != v[i] && !math.IsNaN(v[i]) || harmless[i] && !open && (!isFinite(x) || x*v[i] < 0 ||
+				within && math.Abs(x) > 3) {
+				t.Errorf("trial %d: %v counts as %v with %+v", trial, v, out, task.Constraints)
+			}
+		}
+		tight := make([]int, d) // limits that leave no room
+		for _, r := range task.Constraints {
+			room := r.Offset - dot(r.Normal, out)
+			for i, x := range r.Normal {
+				if harmless[i] && x != 0 && !open && room < -1e-9 && !within {
+					t.Errorf("trial %d: %v counts as %v, which breaks %+v", trial, v, out, r)
+				}
+				if x != 0 && math.Abs(room) < 1e-9 {
+					tight[i]++
+				}
+			}
+		}
+		for i, x := range out {
+			if endless == 1 && harmless[i] && x != 0 {
+				moved++
+				if tight[i] == 0 && math.Abs(x) != 3 {
+					t.Errorf("trial %d: %v counts as %v, which is more than %+v ask for", trial, v, out, task.Constraints)
+				}
+			}
+		}
+		if endless > 1 {
+			several++
+		}
+		want := dot(slope, v) + 1.5
+		if curved {
+			want = math.Inf(1)
+			if endless == 0 {
+				want = task.Cost.Value(v)
+			}
+		}
+		if got := a.costOf(v); !near(got, want) {
+			t.Errorf("trial %d: %v costs %g: want %g", trial, v, got, want)
+		}
+	}
+	if several < 1000 || moved < 100 {
+		t.Errorf("several do not end in %d trials, and limits move %d: want more", several, moved)
+	}
+}

@@ -101,8 +101,8 @@ func drawRule(rng *rand.Rand, m *cmdp.Model) (rule markov.Rule, all bool) {
 }
 
 // TestEpochPolicies: a policy that draws returns in epochs what it does in the model that stores their rows, also where
-// it goes on for ever, and so does that of a price. Of returns that do not end one is named, with a choice that gives it
-// where the policy comes.
+// it goes on for ever, and so does that of a price. Of returns that do not end one is named, with a choice that gives
+// it where the policy comes.
 func TestEpochPolicies(t *testing.T) {
 	ctx, rng := t.Context(), rand.New(rand.NewPCG(26, 12))
 	limited, endless := 0, 0
@@ -125,10 +125,10 @@ func TestEpochPolicies(t *testing.T) {
 			limited++
 		}
 		policies := []*Policy{NewPolicy([]markov.Rule{rule})}
-		var x pricedPolicy
+		var price pricedPolicy
 		if i%2 == 0 {
 			dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
-			x, err = p.price(ctx, dir, 0)
+			price, err = p.price(ctx, dir, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,8 +156,8 @@ func TestEpochPolicies(t *testing.T) {
 				floats.AddScaled(want, o.Weight, e.Returns)
 			}
 			same := func(a, b float64) bool { return near(a, b) && !(math.Abs(a-b) > 1e-12*(1+math.Abs(b))) }
-			if !slices.EqualFunc(got, want, same) || j == 1 && !slices.EqualFunc(got, x.returns, same) {
-				t.Errorf("model %d: %v in epochs, %v by rows, %v by the price", i, got, want, x.returns)
+			if !slices.EqualFunc(got, want, same) || j == 1 && !slices.EqualFunc(got, price.returns, same) {
+				t.Errorf("model %d: %v in epochs, %v by rows, %v by the price", i, got, want, price.returns)
 			}
 		}
 		e, err := Evaluate(ctx, m, policies[0])
@@ -176,8 +176,9 @@ func TestEpochPolicies(t *testing.T) {
 		first, end := rows.Choices(found.State)
 		probs := make([]float64, end-first)
 		policies[0].Distribution(probs, 0, found.State)
-		if x := rows.Returns(first + found.Action)[found.Return]; !markov.ReachedBy(m, policies[0])[found.State] ||
-			probs[found.Action] == 0 || x == 0 || isFinite(e.Returns[found.Return]) && len(rule.Mixed) == 0 || !found.Kept {
+		x, comes := rows.Returns(first + found.Action)[found.Return], markov.ReachedBy(m, policies[0])[found.State]
+		ends := isFinite(e.Returns[found.Return]) && len(rule.Mixed) == 0
+		if !comes || probs[found.Action] == 0 || x == 0 || ends || !found.Kept {
 			t.Errorf("model %d: returns %v: %+v is named, which gives %g", i, e.Returns, found, x)
 		}
 	}

@@ -192,8 +192,8 @@ func (a *extendedValues) costOf(v []float64) float64 {
 	for i, x := range v {
 		switch {
 		case isFinite(x) || a.relevance.up == nil:
-		case affine && g.Gradient()[i] != 0:
-			return dot(g.Gradient(), v)
+		case affine:
+			return dot(g.Gradient(), v) + g.Offset()
 		case !affine && (a.relevance.up[i] || a.relevance.down[i]):
 			return math.Inf(1)
 		}
