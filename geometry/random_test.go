@@ -325,7 +325,7 @@ func TestImagesOfEllipsoids(t *testing.T) {
 				floats.AddScaled(back, x[i], row)
 			}
 			want := floats.Dot(shift, x) + oracle.Support(set, back)
-			if got := oracle.Support(image, x); math.Abs(got-want) > 1e-12*(unit+math.Abs(want)) {
+			if got := oracle.Support(image, x); math.Abs(got-want) >= 1e-12*(unit+math.Abs(want)) {
 				t.Errorf("trial %d: support %v in direction %v: want %v", trial, got, x, want)
 			}
 			floats.Scale(5*unit, x)
@@ -444,7 +444,7 @@ func checkHullOf(t *testing.T, rng *rand.Rand, trial int, points [][]float64, wh
 	for range 4 {
 		dir := normals(rng, d)
 		h, want := oracle.Support(hull, dir), oracle.Support(whole, dir)
-		if math.Abs(h-want) > 1e-12*(1+math.Abs(want)) {
+		if math.Abs(h-want) >= 1e-12*(1+math.Abs(want)) {
 			t.Errorf("trial %d: hulls of parts of %v reach %g in direction %v: want %g", trial, points, h, dir, want)
 		}
 	}

@@ -178,7 +178,7 @@ func TestConjugateGap(t *testing.T) {
 			scale(steep, 1e6)
 			c.Attain(y, steep, y)
 			value, gap := c.Attain(y, theta, gaussian(rng, d, 3))
-			if attained := dot(theta, y) - g.Value(y); math.Abs(attained-value) > 1e-12*(1+math.Abs(value)) {
+			if attained := dot(theta, y) - g.Value(y); math.Abs(attained-value) >= 1e-12*(1+math.Abs(value)) {
 				t.Errorf("%s: value %g reported, %g attained", name, value, attained)
 			}
 			inside := norm(y) <= 2+1e-9
@@ -249,7 +249,7 @@ func checkHull(t *testing.T, rng *rand.Rand, f oracle.FirstOrder, d int) {
 	}
 	theta, y, x := gaussian(rng, d, 2/unit), make([]float64, d), make([]float64, d)
 	value, gap := c.Attain(y, theta, gaussian(rng, d, 3*unit))
-	if attained := dot(theta, y) - f.Value(y); !inside(y) || math.Abs(attained-value) > 1e-12*(1+math.Abs(value)) {
+	if attained := dot(theta, y) - f.Value(y); !inside(y) || math.Abs(attained-value) >= 1e-12*(1+math.Abs(value)) {
 		t.Errorf("hull %v: value %g reported, %g attained at %v", h, value, attained, y)
 	}
 	if gap > 2*oracle.ConjugateTolerance*(1+math.Abs(value)) {
@@ -286,7 +286,7 @@ func TestConjugateWhereUndefined(t *testing.T) {
 			theta, near, y := gaussian(rng, 2, 2), gaussian(rng, 2, 1), make([]float64, 2)
 			value, _ := c.Attain(y, theta, near)
 			attained := dot(theta, y) - f.Value(y)
-			same := math.Abs(value-attained) <= 1e-12*(1+math.Abs(attained))
+			same := math.Abs(value-attained) < 1e-12*(1+math.Abs(attained))
 			if math.IsNaN(attained) {
 				same = math.IsNaN(value)
 			}

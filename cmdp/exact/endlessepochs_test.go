@@ -390,7 +390,7 @@ func TestEpochCurves(t *testing.T) {
 				}
 			}
 			room := 2*(found[0].Error+found[2].Error) + 1e-9*(1+math.Abs(least[1]))
-			if math.Abs(least[0]-least[1]) > room {
+			if math.Abs(least[0]-least[1]) >= room {
 				t.Errorf("model %d: %g with weights %v: want %g", i, least[0], w, least[1])
 			}
 		}

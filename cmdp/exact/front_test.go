@@ -260,7 +260,7 @@ func TestFrontOfFewPoints(t *testing.T) {
 				if math.IsInf(y, 0) {
 					infinite++
 				}
-				if r := x.Returns[i]; y != r && !(math.Abs(y-r) <= 1e-6*(1+math.Abs(r))) && !math.IsNaN(y) {
+				if r := x.Returns[i]; y != r && !(math.Abs(y-r) < 1e-6*(1+math.Abs(r))) && !math.IsNaN(y) {
 					t.Errorf("trial %d: a point returns %v: its policy %v", trial, x.Returns, v)
 				}
 			}

@@ -84,7 +84,7 @@ func TestFrontLooseErrors(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, x := range e.Returns {
-					if math.Abs(x-p.Returns[i]) > 1e-8*(1+math.Abs(x)) {
+					if math.Abs(x-p.Returns[i]) >= 1e-8*(1+math.Abs(x)) {
 						t.Errorf("policy returns %v: want %v", e.Returns, p.Returns)
 					}
 				}

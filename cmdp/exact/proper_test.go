@@ -327,7 +327,7 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 		if math.IsInf(least, 1) {
 			continue // rests by drawing, or pays for ever, where all is lost
 		}
-		if value := floats.Dot(theta, got.returns); math.Abs(value-least) > 1e-9*(1+math.Abs(least)) {
+		if value := floats.Dot(theta, got.returns); math.Abs(value-least) >= 1e-9*(1+math.Abs(least)) {
 			t.Fatalf("trial %d: %g, want %g", trial, value, least)
 		}
 		if !(got.value-got.margin <= least+1e-12*math.Abs(least)) {

@@ -131,7 +131,7 @@ func TestBounds(t *testing.T) {
 			continue
 		}
 		bound, err := exact.VerifyBound(ctx, m, task, r.Proof)
-		if err != nil || math.Abs(bound-r.Bound) > 1e-9*(1+math.Abs(bound)) {
+		if err != nil || math.Abs(bound-r.Bound) >= 1e-9*(1+math.Abs(bound)) {
 			t.Errorf("trial %d: bound %.12g, verified %.12g: %v", trial, r.Bound, bound, err)
 		}
 		bad := *r.Proof

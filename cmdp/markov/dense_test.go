@@ -204,7 +204,7 @@ func deterministic(k *cmdp.Kernel, f func(st *Rule)) {
 
 // near reports whether two numbers are equal up to a relative error.
 func near(x, y, tol float64) bool {
-	return math.Abs(x-y) <= tol*(1+math.Abs(x)+math.Abs(y))
+	return math.Abs(x-y) < tol*(1+math.Abs(x)+math.Abs(y))
 }
 
 // beside returns a model of two that have nothing to do with each other.

@@ -610,7 +610,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 		q, other := in(1), in(unit)
 		r, of := solved(t, q), solved(t, other)
 		same := func(what string, x, y float64) {
-			if !(math.Abs(x-y) <= 1e-7*max(1, math.Abs(x))) && !(math.IsNaN(x) && math.IsNaN(y)) {
+			if !(math.Abs(x-y) < 1e-7*max(1, math.Abs(x))) && !(math.IsNaN(x) && math.IsNaN(y)) {
 				t.Errorf("trial %d, %s in units of %g: %g: want %g\n%s", trial, what, unit, y, x, rows)
 			}
 		}

@@ -657,7 +657,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 			continue
 		}
 		same := func(what string, x, y float64) {
-			if math.Abs(x-y) > 1e-9*math.Max(1, math.Abs(x)) {
+			if math.Abs(x-y) >= 1e-9*math.Max(1, math.Abs(x)) {
 				t.Errorf("case %d: %s in units of %g: %g: want %g", i, what, unit, y, x)
 			}
 		}

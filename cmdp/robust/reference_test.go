@@ -512,7 +512,7 @@ func (c *randomCase) keeps(b robust.Bounds) bool {
 // checkVerdict compares what is said of the gap and the limits with the numbers.
 func (c *randomCase) checkVerdict(t *testing.T, i int, r *robust.Result) {
 	t.Helper()
-	if math.Abs(r.Gap-math.Max(0, r.Objective-r.Bound)) > 1e-12*math.Max(1, math.Abs(r.Objective)) {
+	if math.Abs(r.Gap-math.Max(0, r.Objective-r.Bound)) >= 1e-12*math.Max(1, math.Abs(r.Objective)) {
 		t.Errorf("case %d: gap %g: the objective is %g, the bound %g", i, r.Gap, r.Objective, r.Bound)
 	}
 	if within := 1e-9 * math.Max(1, math.Abs(r.Objective)); (r.Status == robust.Optimal) != (r.Gap <= within) {

@@ -91,7 +91,7 @@ func TestConformance(t *testing.T) {
 					t.Fatalf("%v, want %v", sol.Status, test.status)
 				}
 				if sol.Objective != test.objective &&
-					!(math.Abs(sol.Objective-test.objective) <= 1e-8*math.Abs(test.objective)) {
+					!(math.Abs(sol.Objective-test.objective) < 1e-8*math.Abs(test.objective)) {
 					t.Errorf("objective %v, want %v", sol.Objective, test.objective)
 				}
 				if err := verify(&test.problem, sol, tolerance[b.Name]); err != nil {

@@ -118,7 +118,7 @@ func TestRandom(t *testing.T) {
 				seen[sol.Status]++
 			}
 			if sol.Status != first.Status ||
-				math.Abs(sol.Objective-first.Objective) > 1e-6*(1+math.Abs(first.Objective)) {
+				math.Abs(sol.Objective-first.Objective) >= 1e-6*(1+math.Abs(first.Objective)) {
 				t.Fatalf("seed %d: %v %v or %v %v", seed, sol.Status, sol.Objective, first.Status, first.Objective)
 			}
 		}

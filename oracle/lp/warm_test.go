@@ -42,7 +42,7 @@ func TestWarm(t *testing.T) {
 				}
 				cold := solve(t, b, p)
 				if cold.Status != sol.Status ||
-					math.Abs(cold.Objective-sol.Objective) > 1e-6*(1+math.Abs(cold.Objective)) {
+					math.Abs(cold.Objective-sol.Objective) >= 1e-6*(1+math.Abs(cold.Objective)) {
 					t.Fatalf("%s: seed %d, step %d: warm %v %v, cold %v %v", b.Name, seed, step, sol.Status,
 						sol.Objective, cold.Status, cold.Objective)
 				}
@@ -262,7 +262,7 @@ func TestWarmRelaxed(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := solve(t, lp.Backends()[0], p)
-			if math.Abs(again.Objective-sol.Objective) > 1e-9*(1+math.Abs(sol.Objective)) {
+			if math.Abs(again.Objective-sol.Objective) >= 1e-9*(1+math.Abs(sol.Objective)) {
 				t.Errorf("objective %g, from the start %g", sol.Objective, again.Objective)
 			}
 			warm, cold = warm+sol.Iterations, cold+again.Iterations
