@@ -26,7 +26,7 @@ type consistency struct {
 
 func (c *consistency) same(what string, x, y float64) {
 	c.t.Helper()
-	if !math.IsNaN(x) && !math.IsNaN(y) && math.Abs(x-y) > 1e-6*(1+math.Abs(x)+math.Abs(y)) {
+	if !math.IsNaN(x) && !math.IsNaN(y) && math.Abs(x-y) >= 1e-6*(1+math.Abs(x)+math.Abs(y)) {
 		c.t.Errorf("%v: %s: %g and %g", c.words, what, x, y)
 	}
 }

@@ -233,7 +233,7 @@ func firstNumber(x, otherwise float64) float64 {
 }
 
 func near(x, y float64) bool {
-	return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-5*(1+math.Abs(x)+math.Abs(y))
+	return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) < 1e-5*(1+math.Abs(x)+math.Abs(y))
 }
 
 func answerOf(t *testing.T, text string) (a answer) {
@@ -546,7 +546,7 @@ func sameSentence(a, b string) bool {
 	return slices.EqualFunc(strings.Fields(a), strings.Fields(b), func(x, y string) bool {
 		v, err := strconv.ParseFloat(strings.Trim(x, ",.()%"), 64)
 		w, errs := strconv.ParseFloat(strings.Trim(y, ",.()%"), 64)
-		return x == y || err == nil && errs == nil && math.Abs(v-w) <= 1e-3*(math.Abs(v)+math.Abs(w))+1e-6
+		return x == y || err == nil && errs == nil && math.Abs(v-w) < 1e-3*(math.Abs(v)+math.Abs(w))+1e-6
 	})
 }
 

@@ -161,7 +161,7 @@ func sameTold(t *testing.T, what string, a, b *result, mirror bool) {
 		t.Errorf("%s: %q: want %q in their place", what, missing(wordsB, wordsA),
 			missing(wordsA, wordsB))
 	}
-	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-4*(1+math.Abs(x)) }
+	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-4*(1+math.Abs(x)) }
 	if !slices.EqualFunc(numbersA, numbersB, near) {
 		t.Errorf("%s: other numbers:\n%v\n%v\n", what, numbersA, numbersB)
 	}

@@ -163,7 +163,7 @@ func (a *planned) message() string {
 func finite(x *float64) bool { return x != nil && !math.IsNaN(*x) && !math.IsInf(*x, 0) }
 
 func near(x, y, within float64) bool {
-	return x == y || math.Abs(x-y) <= within+1e-9*(math.Abs(x)+math.Abs(y))
+	return x == y || math.Abs(x-y) < within+1e-9*(math.Abs(x)+math.Abs(y))
 }
 
 func show(x *float64) string {
