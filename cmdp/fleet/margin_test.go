@@ -46,10 +46,7 @@ func TestSafePlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 4000, Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		played := play(t, f, task, player, 4000, 3)
 		tight := 0
 		for k, l := range played.Limits {
 			near(t, "probability", 1-l.Broken.Share, safe.Holds[k].Probability, 0.02)
@@ -93,10 +90,7 @@ func TestSafePlansByEpisodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 4000, Seed: 77})
-		if err != nil {
-			t.Fatal(err)
-		}
+		played := play(t, f, task, player, 4000, 77)
 		for k, l := range played.Limits {
 			h := safe.Holds[k]
 			near(t, "probability", 1-l.Broken.Share, h.Probability, 0.02)

@@ -11,6 +11,9 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/fleet"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // capped returns a task to maximise return 0 with capacities at each step, a share of the most that agents can use.
@@ -24,6 +27,30 @@ func capped(t testing.TB, f *fleet.Fleet, share float64) (*fleet.Planner, cmdp.T
 		}
 	}
 	return maximizing(t, f, limits, 1)
+}
+
+// boxOf returns bounds of what a fleet may return.
+func boxOf(t testing.TB, f *fleet.Fleet) *geometry.Box {
+	t.Helper()
+	p, err := fleet.NewPlanner(f, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := p.Box(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+// play plays so many episodes.
+func play(t testing.TB, f *fleet.Fleet, task cmdp.Task, player fleet.Player, episodes int, seed uint64) *fleet.Played {
+	t.Helper()
+	played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: episodes, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return played
 }
 
 func solved(t testing.TB, p *fleet.Planner, task cmdp.Task) *fleet.Plan {
@@ -112,7 +139,7 @@ func TestPlayedAgentsAreThePlans(t *testing.T) {
 			if exactly[k] == nil {
 				continue
 			}
-			near(t, "mean of a limit", meanOf(exactly[k]), floatsDot(l.Normal, plan.Whole), 1e-9)
+			near(t, "mean of a limit", meanOf(exactly[k]), floats.Dot(l.Normal, plan.Whole), 1e-9)
 			if tail := exactly[k].Above(l.Offset); tail < l.Broken.Low-0.03 || tail > l.Broken.High+0.03 {
 				t.Errorf("limit %v is broken with probability %g: played %v", l.Constraint, tail, l.Broken)
 			}
@@ -125,14 +152,6 @@ func TestPlayedAgentsAreThePlans(t *testing.T) {
 			t.Error("results depend on the number of workers")
 		}
 	}
-}
-
-func floatsDot(a, b []float64) float64 {
-	sum := 0.0
-	for i, x := range a {
-		sum += x * b[i]
-	}
-	return sum
 }
 
 // machines are worn by work, and a worn machine may break; crews repair them. All of it in whole numbers: a
@@ -322,10 +341,7 @@ func TestPlayersAgainstJointControl(t *testing.T) {
 			t.Fatalf("joint control earns %g, more than the bound %g", best, -plan.Bound)
 		}
 		for name, player := range players(t, f, task, plan) {
-			played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 1500, Seed: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			played := play(t, f, task, player, 1500, 2)
 			earned := -played.Each.Mean
 			t.Logf("%d machines: %s earns %.4f ± %.4f, joint control %.4f, bound %.4f", n, name, earned,
 				played.Each.Half, best, -plan.Bound)
@@ -370,10 +386,7 @@ func TestReplannerMeetsTheBound(t *testing.T) {
 		p, task := capped(t, f, 0.2)
 		plan := solved(t, p, task)
 		for name, player := range players(t, f, task, plan) {
-			played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 60, Seed: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			played := play(t, f, task, player, 60, 2)
 			if played.KeptSteps.Share != 1 {
 				t.Errorf("%s of %d keeps the capacity in %g of the episodes", name, n, played.KeptSteps.Share)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp/fleet"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // enumerate returns the distribution of a sum by going through all outcomes of all variables, one after the other.
@@ -220,3 +222,48 @@ func near(t *testing.T, what string, got, want, within float64) {
 		t.Fatalf("%s is %.15g, want %.15g", what, got, want)
 	}
 }
+
+// TestBinomial compares what is drawn with the probabilities, by a χ² test of the counts.
+func TestBinomial(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, c := range []struct {
+		n int
+		p float64
+	}{{1, 0.3}, {5, 0.5}, {40, 0.02}, {100, 0.97}, {300, 0.2}, {300, 0.5}, {5000, 0.1}, {1_000_000, 1e-5},
+		{1_000_000, 0.4}} {
+		const draws = 20_000
+		mean := float64(c.n) * c.p
+		sd := math.Sqrt(mean * (1 - c.p))
+		count := make(map[int]float64)
+		for range draws {
+			k := fleet.Binomial(rng, c.n, c.p)
+			if k < 0 || k > c.n {
+				t.Fatalf("%d of %d", k, c.n)
+			}
+			count[bin(k, mean, sd)]++
+		}
+		tail := binomialTail(c.n, c.p)
+		want := make(map[int]float64)
+		from, to := max(0, int(mean-10*sd-10)), min(c.n, int(mean+10*sd+10))
+		first := from // of a bin
+		for k := from; k <= to; k++ {
+			if b := bin(k, mean, sd); k == to || b != bin(k+1, mean, sd) {
+				want[b] = tail(float64(first-1)) - tail(float64(k))
+				first = k + 1
+			}
+		}
+		chi, bins := 0.0, 0
+		for b, p := range want {
+			if p*draws > 5 {
+				chi += (count[b] - p*draws) * (count[b] - p*draws) / (p * draws)
+				bins++
+			}
+		}
+		if limit := (distuv.ChiSquared{K: float64(max(1, bins-1))}).Quantile(0.9999); chi > limit {
+			t.Errorf("n = %d, p = %g: χ² is %g over %d bins, above %g", c.n, c.p, chi, bins, limit)
+		}
+	}
+}
+
+// bin puts values into bins a fifth of a standard deviation wide.
+func bin(k int, mean, sd float64) int { return int(math.Floor((float64(k) - mean) / max(1, sd/5))) }

@@ -188,10 +188,7 @@ func TestWhittlePlays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 200, Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	played := play(t, f, task, player, 200, 2)
 	if played.Kept.Share != 1 {
 		t.Errorf("the capacity is kept in %g of the episodes", played.Kept.Share)
 	}
@@ -208,10 +205,7 @@ func checkFree(t *testing.T, f *fleet.Fleet) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 50, Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	played := play(t, f, task, player, 50, 2)
 	m := f.Types[0].Model
 	value := make([]float64, m.States())
 	for h := m.Horizon() - 1; h >= 0; h-- {
