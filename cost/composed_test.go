@@ -318,7 +318,7 @@ func TestComposed(t *testing.T) {
 				x[i], y[i] = clamp(x[i], r.lower[i], r.upper[i]), clamp(y[i], r.lower[i], r.upper[i])
 			}
 			v, w := f.cost.Value(x), f.value(y)
-			if math.Abs(v-f.value(x)) > 1e-9*(1+math.Abs(v)) {
+			if math.Abs(v-f.value(x)) >= 1e-9*(1+math.Abs(v)) {
 				t.Fatalf("trial %d: %T: value %g at %v: want %g", trial, f.cost, v, x, f.value(x))
 			}
 			f.cost.Subgradient(slope, x)

@@ -233,7 +233,7 @@ func (c *consistency) reaches(r answer) {
 			reached += most
 		}
 	}
-	tight := math.Abs(reached-r.num("support")) <= 1e-5*(1+math.Abs(reached))
+	tight := math.Abs(reached-r.num("support")) < 1e-5*(1+math.Abs(reached))
 	c.want(tight != r.is("possible"), fmt.Sprint("what is allowed reaches the support of a certificate: ", tight), reached,
 		r.num("support"))
 }
