@@ -121,10 +121,7 @@ func TestChangingGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := prepared(t, p, settings, PrepareOptions{})
 		for _, trial := range c.Trials() {
 			runner := func(until int, from []byte) []byte {
 				if err := trial.Begin(); err != nil {

@@ -122,10 +122,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{Unmeasured: !measured})
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := prepared(t, p, settings, PrepareOptions{Unmeasured: !measured})
 				return c
 			}
 			want := results(t, make(), nil)
@@ -252,10 +249,7 @@ func TestPassingRecord(t *testing.T) {
 	}
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 30, 1
-	c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{Unmeasured: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := prepared(t, p, settings, PrepareOptions{Unmeasured: true})
 	trial := c.Trials()[0]
 	if err := trial.Begin(); err != nil {
 		t.Fatal(err)
@@ -344,6 +338,28 @@ func compiled(t *testing.T, p *problem.Problem) *query.Query {
 	return q
 }
 
+func prepared(t *testing.T, p *problem.Problem, settings Settings, opts PrepareOptions) *Contest {
+	t.Helper()
+	c, err := New(t.Context(), compiled(t, p), settings, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// playedFirst plays the first run of a contest.
+func playedFirst(t *testing.T, c *Contest) *Run {
+	t.Helper()
+	trial := c.Trials()[0]
+	if err := trial.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return trial.Run
+}
+
 // TestSealed changes every byte of a result file: none of the files is read, but for those whose text means the same.
 func TestSealed(t *testing.T) {
 	file := sealed([]byte(`{"problem":"p","algorithm":"a","seed":7,"episodes":2,"metrics":{"regret":0.5},"average":[1.5],"history":null}`))
@@ -420,10 +436,7 @@ func TestRegretAgainstTheValue(t *testing.T) {
 		"  - {state: 0, action: 1, opponent: 1, next: {0: 1}, returns: [1]}\n")
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds, settings.Expected = []string{"moma"}, 7, 3, true
-	c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := prepared(t, p, settings, PrepareOptions{})
 	if err := Play(t.Context(), c.Trials(), PlayOptions{}); err != nil {
 		t.Fatal(err)
 	}

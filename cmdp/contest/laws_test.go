@@ -170,10 +170,7 @@ func TestReturnsThatChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := prepared(t, p, settings, PrepareOptions{})
 		if how == "switch" && math.Abs(50*c.schedule.Switch-math.Sqrt(50)) > 1e-9 ||
 			how == "drift" && c.schedule.Drift != 50 {
 			t.Errorf("%s: %+v", how, c.schedule)
@@ -195,28 +192,19 @@ func TestFindingsAreKept(t *testing.T) {
 	p := parsed(t, "name: two\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [gain, cost]\ngoal: {maximize: gain}\nconstraints: "+
 		"[{return: cost, at_most: 1}]\ntransitions:\n  - {state: 0, action: go, next: {0: 1}, returns: [1, 1]}\n  - {state: "+
 		"0, action: rest, next: {0: 1}}\n")
-	c, err := New(t.Context(), compiled(t, p), settings, PrepareOptions{Unmeasured: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	trial := c.Trials()[0]
-	if err := trial.Begin(); err != nil {
-		t.Fatal(err)
-	}
-	if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	f := trial.Run.Learner.(Finder).Findings()
+	c := prepared(t, p, settings, PrepareOptions{Unmeasured: true})
+	run := playedFirst(t, c)
+	f := run.Learner.(Finder).Findings()
 	want := Values{"bound": f.Bound, "gap": f.Gap, "rho": f.Rho}
-	if got := trial.Run.History[len(trial.Run.History)-1].Metrics; !reflect.DeepEqual(got, want) || f.Bound == f.Gap {
+	if got := run.History[len(run.History)-1].Metrics; !reflect.DeepEqual(got, want) || f.Bound == f.Gap {
 		t.Errorf("the last record has %v: want %v", got, want)
 	}
 	// What was never seen to be possible is not kept by the best estimate either.
 	for least, kept := range map[int]bool{2: true, 3: false} {
-		trial.Run.Task = compiled(t, parsed(t, fmt.Sprintf("horizon: 2\nstates: 1\nstart: 0\nreturns: [gain, cost]\n"+
+		run.Task = compiled(t, parsed(t, fmt.Sprintf("horizon: 2\nstates: 1\nstart: 0\nreturns: [gain, cost]\n"+
 			"constraints: [{return: cost, at_least: %d}]\ntransitions:\n  - {state: 0, action: go, next: {0: 1}, returns: "+
 			"[1, 1]}\n  - {state: 0, action: rest, next: {0: 1}}\n", least))).Task
-		if _, feasible, err := trial.Run.BestEstimate(t.Context()); err != nil || feasible != kept {
+		if _, feasible, err := run.BestEstimate(t.Context()); err != nil || feasible != kept {
 			t.Errorf("the best estimate has a cost of %d: %v, %v: want %v", least, feasible, err, kept)
 		}
 	}

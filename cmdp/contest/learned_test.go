@@ -122,14 +122,8 @@ func TestBestEstimate(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					trial := c.Trials()[0]
-					if err := trial.Begin(); err != nil {
-						t.Fatal(err)
-					}
-					if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
-						t.Fatal(err)
-					}
-					policy, feasible, err := trial.Run.BestEstimate(t.Context())
+					run := playedFirst(t, c)
+					policy, feasible, err := run.BestEstimate(t.Context())
 					if err != nil || !feasible {
 						t.Fatal(feasible, err)
 					}
@@ -158,22 +152,13 @@ func TestMixture(t *testing.T) {
 	}
 	s := Defaults()
 	s.Algorithms, s.Episodes, s.Seeds, s.Pool = []string{"posterior"}, 300, 1, true
-	c, err := New(t.Context(), compiled(t, p), s, PrepareOptions{Unmeasured: true, Mixture: true})
+	c := prepared(t, p, s, PrepareOptions{Unmeasured: true, Mixture: true})
+	run := playedFirst(t, c)
+	mixture, err := run.Mixture(cmdp.Uniform{Shape: p.Shape()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial := c.Trials()[0]
-	if err := trial.Begin(); err != nil {
-		t.Fatal(err)
-	}
-	if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	mixture, err := trial.Run.Mixture(cmdp.Uniform{Shape: p.Shape()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, err := trial.Run.Mixture(first{cmdp.Uniform{Shape: p.Shape()}}) // where the run never came
+	last, err := run.Mixture(first{cmdp.Uniform{Shape: p.Shape()}}) // where the run never came
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +182,7 @@ func TestMixture(t *testing.T) {
 	}
 	v := make([]float64, 2)
 	cmdp.NewEvaluator(p.Model).Returns(v, mixture)
-	for i, x := range trial.Run.Runner.Average() {
+	for i, x := range run.Runner.Average() {
 		if math.Abs(v[i]-x) > 1e-9 {
 			t.Errorf("%s: the mixture has %g: want %g, that of the run", p.Returns[i], v[i], x)
 		}
