@@ -107,7 +107,8 @@ func (full) Choice(int, []int32, []float64, []float64, []float64) error { return
 // FuzzRead: any text is a model or an error that names its file, and a small model can be explored.
 func FuzzRead(f *testing.F) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	f.Add(three + "system ((P |[a]| Q) / {a}) {b<-c} endsystem")
+	f.Add("mdp module m p : [0..1]; [a] p=0 -> (p'=1); [b] p=0 -> true; endmodule module n = m [p=q] endmodule " +
+		"system ((m |[a]| n) / {a}) {b<-c} endsystem")
 	f.Add(randomModel(rng))
 	f.Add("pta const int N=2; module m x : clock; s : [0..N] init 1; invariant s=1=>x<=3 endinvariant [a] x>=1 -> " +
 		"0.5:(x'=0) + 1/2:(s'=0); endmodule module n = m [x=y,s=t,a=b] endmodule")
