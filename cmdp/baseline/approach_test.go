@@ -28,15 +28,9 @@ func vectorPayoffs(t testing.TB, seed uint64, rows, cols, dim int) *cmdp.Model {
 		}
 		row := cmdp.Row{Step: cmdp.EveryStep, Action: j / cols, Opponent: j % cols, Returns: r,
 			Next: []cmdp.Transition{{Next: 0, Probability: 1}}}
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // approachConfig has a ball of the given radius as target.

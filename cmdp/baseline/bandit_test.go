@@ -29,14 +29,9 @@ func banditExample(t *testing.T, random bool) *example {
 				{Next: 0, Probability: 0.5, Returns: []float64{r[0] * 0.5, r[1] * 1.2}},
 				{Next: 0, Probability: 0.5, Returns: []float64{r[0] * 1.5, r[1] * 0.8}}}
 		}
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	ex := newExampleFor(t, m, []float64{-1, 0}, []float64{math.Inf(1), 0.5})
 	return ex
 }

@@ -30,10 +30,8 @@ func newCoin(t *testing.T, horizon int, sure bool) *coin {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: horizon, Dim: 2,
 		Start: []cmdp.StartState{{State: goodState, Probability: 1}}}, 2)
 	add := func(h, s, a int, reward, cost float64, next ...cmdp.Transition) {
-		if err := b.Add(cmdp.Row{Step: h + 1, State: s, Action: a, Returns: []float64{reward, cost},
-			Next: next}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, cmdp.Row{Step: h + 1, State: s, Action: a, Returns: []float64{reward, cost},
+			Next: next})
 	}
 	toss := []cmdp.Transition{{Next: goodState, Probability: 0.5}, {Next: badState, Probability: 0.5}}
 	if sure {
@@ -47,10 +45,7 @@ func newCoin(t *testing.T, horizon int, sure bool) *coin {
 			add(h, s, 0, 0, float64(s), cmdp.Transition{Next: s, Probability: 1})
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	return &coin{m, sure}
 }
 

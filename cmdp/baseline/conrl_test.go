@@ -128,15 +128,10 @@ func TestConRLMeanOfNothing(t *testing.T) {
 func TestConRLLagrangianByHand(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for a, r := range [][]float64{{1, 1}, {0, 0}} {
-		if err := b.Add(cmdp.Row{Step: 1, Action: a, Returns: r,
-			Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, cmdp.Row{Step: 1, Action: a, Returns: r,
+			Next: []cmdp.Transition{{Next: 0, Probability: 1}}})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	ex := newExampleFor(t, m, []float64{-1, 0}, []float64{math.Inf(1), 0.35})
 	c := ex.config(10)
 	c.Bonus = cmdp.TheoryTimes(0)

@@ -31,14 +31,9 @@ func gamble(t *testing.T, limit float64) (*cmdp.Model, Config) {
 		{Step: cmdp.EveryStep, State: 2, Action: 0, Returns: []float64{0, 1},
 			Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 	} {
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	return m, configWithin(t, m, limit)
 }
 
@@ -135,14 +130,9 @@ func TestCredibleNothing(t *testing.T) {
 		{Step: cmdp.EveryStep, State: 2, Action: 0, Returns: []float64{0, 1},
 			Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 	} {
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	c := configWithin(t, m, 0.5)
 	counts, err := cmdp.NewCounts(m.Shape(), false, nil)
 	if err != nil {
@@ -176,16 +166,12 @@ func TestUnsure(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 3, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
 	coin := []cmdp.Transition{{Next: 1, Probability: 0.5}, {Next: 2, Probability: 0.5}}
 	for s, next := range [][]cmdp.Transition{coin, coin, {{Next: 1, Probability: 1}}} {
-		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{0, float64(s / 2)},
-			Next: next}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{0, float64(s / 2)},
+			Next: next})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	c := configWithin(t, m, 2)
+	var err error
 	if c.Prior, err = cmdp.NewCounts(m.Shape(), false, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -230,16 +216,10 @@ func dirichletModel(t *testing.T, rng *rand.Rand) *cmdp.Model {
 			for n := range 3 {
 				row.Next[n].Probability /= sum
 			}
-			if err := b.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, row)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // TestCredibleCoverage draws truths from the prior, logs some episodes of each, and plans: of the

@@ -46,10 +46,7 @@ func twoRooms(t testing.TB, discount float64) *endlessExample {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	return newEndlessExample(t, m, limit, optimum)
 }
 
@@ -355,10 +352,8 @@ func threeRooms(t *testing.T) *endlessExample {
 	t.Helper()
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 3)
 	add := func(s, a, next int, r float64) {
-		if err := b.Add(cmdp.Row{State: s, Action: a, Returns: []float64{r, 0},
-			Next: []cmdp.Transition{{Next: next, Probability: 1}}}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, cmdp.Row{State: s, Action: a, Returns: []float64{r, 0},
+			Next: []cmdp.Transition{{Next: next, Probability: 1}}})
 	}
 	add(0, 0, 0, 1)
 	add(0, 1, 1, 0.5)
@@ -367,10 +362,7 @@ func threeRooms(t *testing.T) *endlessExample {
 	add(1, 1, 1, 0)
 	add(2, 0, 0, 0)
 	add(2, 1, 2, 0)
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	return newEndlessExample(t, m, 1, -1)
 }
 
@@ -407,14 +399,9 @@ func TestEndlessMixture(t *testing.T) {
 		{State: 0, Action: 1, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 		{State: 1, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 	} {
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	ex := newEndlessExample(t, m, 0.7, -0.7)
 	rng := rand.New(rand.NewPCG(30, 9))
 	stay, p := 0.0, make([]float64, 2)
@@ -530,14 +517,9 @@ func TestEndlessDiscountStart(t *testing.T) {
 		{State: 1, Action: 0, Returns: []float64{1, 1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 		{State: 2, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
 	} {
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	ex := newEndlessExample(t, m, 0.5, -0.5) // who chooses the good one has 0.5 + 0.25 + … = 1
 	c := ex.config(100, 1)
 	c.Knowledge.Support = SupportOf(m)

@@ -64,17 +64,11 @@ func randomModel(t testing.TB, seed uint64, sp modelSpec) *cmdp.Model {
 				for i := range row.Returns {
 					row.Returns[i] = float64(1+i)*rng.Float64() - float64(i)*0.5
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 func boxOf(t testing.TB, m *cmdp.Model) *geometry.Box {
@@ -263,4 +257,20 @@ func (p onlyArm) Choose(_ *rand.Rand, _, s int) int {
 func (p onlyArm) Distribution(dst []float64, h, s int) {
 	clear(dst)
 	dst[p.Choose(nil, h, s)] = 1
+}
+
+func addRow(t testing.TB, b *cmdp.Builder, row cmdp.Row) {
+	t.Helper()
+	if err := b.Add(row); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func built(t testing.TB, b *cmdp.Builder) *cmdp.Model {
+	t.Helper()
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -141,15 +141,10 @@ func permuted(t *testing.T, m *cmdp.Model, rng *rand.Rand) (*cmdp.Model, []int, 
 			for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 				row.Next = append(row.Next, cmdp.Transition{Next: states[k.Next[e]], Probability: k.Prob[e]})
 			}
-			if err := b.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, row)
 		}
 	}
-	p, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, b)
 	return p, states, actions
 }
 

@@ -35,17 +35,11 @@ func oddModel(t *testing.T, rng *rand.Rand) *cmdp.Model {
 					row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: p})
 					left -= p
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // TestOdd wants every algorithm to play odd problems without a panic, and policies

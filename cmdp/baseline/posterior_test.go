@@ -22,14 +22,8 @@ func fourStates(t *testing.T) *cmdp.Model {
 	for n := range 4 {
 		row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: 0.25, Returns: []float64{float64(n % 2), 0}})
 	}
-	if err := b.Add(row); err != nil {
-		t.Fatal(err)
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	addRow(t, b, row)
+	return built(t, b)
 }
 
 func posteriorOf(t *testing.T, m *cmdp.Model, c Config) *posterior {
@@ -235,15 +229,9 @@ func armed(t *testing.T, returns ...[]float64) *cmdp.Model {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for a, r := range returns {
 		row := cmdp.Row{Step: cmdp.EveryStep, Action: a, Returns: r, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // TestPosteriorNearest has a target that no policy meets: x ≤ −1 where every return
@@ -320,14 +308,9 @@ func TestPosteriorPooledSteps(t *testing.T) {
 	for a := range 2 {
 		row := cmdp.Row{Step: cmdp.EveryStep, Action: a, Returns: []float64{float64(4 * a)},
 			Next: []cmdp.Transition{{Next: 0, Probability: 1}}}
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	stepped, err := cmdp.NewReturns(m.Shape(), [][]float64{{1, 2}, {3, 4}})
 	if err != nil {
 		t.Fatal(err)

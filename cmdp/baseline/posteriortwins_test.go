@@ -105,13 +105,8 @@ func TestPosteriorOfMemoriesThatMerge(t *testing.T) {
 	for i, q := range []float64{0.2, 0.3, 0.5} {
 		row.Next = append(row.Next, cmdp.Transition{Probability: q, Returns: []float64{float64(i) / 10, 0}})
 	}
-	if err := b.Add(row); err != nil {
-		t.Fatal(err)
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	addRow(t, b, row)
+	m := built(t, b)
 	p, l := remembering(t, m, func(memory int, t monitor.Transition) int {
 		if memory == 0 && t.Returns[0] > 0.15 || memory == 1 && t.Returns[0] < 0.05 {
 			return 1

@@ -96,15 +96,10 @@ func TestMOUCBVIOneReturn(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 2, Dim: 1, Start: m.StartStates()}, 2)
 	for i := range 8 {
 		h, state, a := i/4, i/2%2, i%2
-		if err := b.Add(cmdp.Row{Step: h + 1, State: state, Action: a, Returns: s.returns(h, state, a)[:1],
-			Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, cmdp.Row{Step: h + 1, State: state, Action: a, Returns: s.returns(h, state, a)[:1],
+			Next: []cmdp.Transition{{Next: 0, Probability: 1}}})
 	}
-	one, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := built(t, b)
 	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 50, Failure: 0.1}}, Shape: one.Shape(),
 		Returns: one.KnownReturns(), Prior: s.prior(t, one.Shape()),
 		Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOf(t, one))}}

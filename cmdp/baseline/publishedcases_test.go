@@ -31,15 +31,9 @@ func publishedModel(t *testing.T) *cmdp.Model {
 		for j := range row.Returns {
 			row.Returns[j] = rng.Float64()
 		}
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // best returns the policy that is best in a direction if the model is known, and its

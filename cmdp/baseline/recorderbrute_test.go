@@ -49,17 +49,11 @@ func diceModel(t *testing.T) *cmdp.Model {
 	for i := range 12 {
 		h, s, a := i/4, i/2%2, i%2
 		p := diceChance(h, s, a)
-		if err := b.Add(cmdp.Row{Step: h + 1, State: s, Action: a, Next: []cmdp.Transition{
+		addRow(t, b, cmdp.Row{Step: h + 1, State: s, Action: a, Next: []cmdp.Transition{
 			{Next: 0, Probability: 1 - p, Returns: diceReturn(h, s, a, 0)},
-			{Next: 1, Probability: p, Returns: diceReturn(h, s, a, 1)}}}); err != nil {
-			t.Fatal(err)
-		}
+			{Next: 1, Probability: p, Returns: diceReturn(h, s, a, 1)}}})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // diceExpected is the expected return of a policy, by all 2·4³ episodes.

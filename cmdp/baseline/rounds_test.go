@@ -17,17 +17,11 @@ func roundsModel(t *testing.T, rows [][][]float64) *cmdp.Model {
 		Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for a, columns := range rows {
 		for o, r := range columns {
-			if err := b.Add(cmdp.Row{Action: a, Opponent: o, Returns: r,
-				Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, cmdp.Row{Action: a, Opponent: o, Returns: r,
+				Next: []cmdp.Transition{{Next: 0, Probability: 1}}})
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // tell shows a learner a round.

@@ -29,10 +29,7 @@ func sampledCoin(t *testing.T) (*cmdp.Model, cmdp.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	upper := boxOf(t, m).Upper()
 	upper[1] = 0.2
 	set, err := geometry.NewBox(boxOf(t, m).Lower(), upper)
@@ -341,10 +338,7 @@ func TestSampledJoined(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	ex := newEndlessExample(t, m, 0.75, -0.75)
 	for _, n := range []int{1_000, 100_000} {
 		c := ex.config(1, 1)
@@ -397,10 +391,7 @@ func TestSampledMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	ex := newEndlessExample(t, m, 1, -1)
 	c := ex.config(1, 1)
 	c.Confidence.Failure, c.Knowledge.Span = 0.05, 2

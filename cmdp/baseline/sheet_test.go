@@ -98,15 +98,9 @@ func (s *sheet) model(t testing.TB) *cmdp.Model {
 		for n, x := range p {
 			row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: x})
 		}
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // config states the problem in the user's returns: maximise v₀ with v₁ ≤ 3α₁ − 2 and

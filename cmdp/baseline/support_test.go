@@ -90,9 +90,7 @@ func byStep(t *testing.T, p *problem.Problem) *problem.Problem {
 					row.Next = append(row.Next, cmdp.Transition{Next: (int(k.Next[e]) + h) % m.States(),
 						Probability: k.Prob[e]})
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
