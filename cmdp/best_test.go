@@ -47,15 +47,10 @@ func TestBestPolicy(t *testing.T) {
 func TestBestPolicyTies(t *testing.T) {
 	b := NewBuilder(ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 	for a, r := range []float64{1, math.Nextafter(0.3, 1), 0.3, 0.3} {
-		if err := b.Add(Row{Step: EveryStep, Action: a, Next: []Transition{{Next: 0, Probability: 1}},
-			Returns: []float64{r}}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, Row{Step: EveryStep, Action: a, Next: []Transition{{Next: 0, Probability: 1}},
+			Returns: []float64{r}})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	if p, value := BestPolicy(m, []float64{1}); p[0][0] != 1 || p[1][0] != 1 || math.Abs(value-0.6) > 1e-12 {
 		t.Errorf("policy %v with the value %g: want action 1 twice, 0.6", p, value)
 	}

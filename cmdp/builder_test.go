@@ -376,10 +376,7 @@ func TestBuilderKeepsTheOrderOfSuccessors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	for e, next := range m.Kernel(0).Next {
 		if int(next) != e%n {
 			t.Fatalf("successor %d is %d: want them as they were added", e, next)
@@ -394,19 +391,14 @@ func TestRowsOfZeroStep(t *testing.T) {
 	stay := []Transition{{Next: 0, Probability: 1}}
 	for _, r := range []Row{{Next: stay, Returns: []float64{1}}, {Step: 1, Next: stay, Returns: []float64{10}},
 		{Step: 3, Next: stay, Returns: []float64{100}}} {
-		if err := b.Add(r); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, r)
 	}
 	for _, step := range []int{-1, 4} {
 		if err := b.Add(Row{Step: step, Next: stay, Returns: []float64{0}}); err == nil {
 			t.Errorf("step %d of 3 is taken", step)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	for h, want := range []float64{10, 1, 100} {
 		if got := m.Kernel(h).Plain(m.Dim()).Returns[0]; got != want {
 			t.Errorf("step %d returns %g: want %g", h+1, got, want)

@@ -26,14 +26,9 @@ func TestPooledLastSuccessors(t *testing.T) {
 	for s := range 2 {
 		row := Row{Step: EveryStep, State: s, Returns: []float64{3 * float64(s)},
 			Next: []Transition{{Next: 0, Probability: 0.5}, {Next: 1, Probability: 0.5}}}
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	observed, added := newPooled(t, m.Shape()), newPooled(t, m.Shape())
 	tr := NewTrajectory(m.Shape())
 	tr.Steps = 3

@@ -14,16 +14,10 @@ func wheel(t *testing.T, spec ModelSpec) *Model {
 	spec.Dim, spec.Start = 2, []StartState{{0, 1}}
 	b := NewBuilder(spec, 3)
 	for s := range 3 {
-		if err := b.Add(Row{Step: EveryStep, State: s, Returns: []float64{float64(s), 1},
-			Next: []Transition{{Next: (s + 1) % 3, Probability: 1}}}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, Row{Step: EveryStep, State: s, Returns: []float64{float64(s), 1},
+			Next: []Transition{{Next: (s + 1) % 3, Probability: 1}}})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // A listening learner notes the steps that it observes.
@@ -141,14 +135,9 @@ func (*quiet) UnmarshalBinary([]byte) error   { return nil }
 // TestEndlessRests wants a run to stay where there is no choice, with return 0.
 func TestEndlessRests(t *testing.T) {
 	b := NewBuilder(ModelSpec{Average: true, Dim: 1, Start: []StartState{{0, 1}}}, 2)
-	if err := b.Add(Row{Step: EveryStep, State: 0, Returns: []float64{3},
-		Next: []Transition{{Next: 1, Probability: 1}}}); err != nil {
-		t.Fatal(err)
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	addRow(t, b, Row{Step: EveryStep, State: 0, Returns: []float64{3},
+		Next: []Transition{{Next: 1, Probability: 1}}})
+	m := built(t, b)
 	env, err := NewEndless(m)
 	if err != nil {
 		t.Fatal(err)

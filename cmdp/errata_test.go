@@ -100,16 +100,11 @@ func exactCounts(t *testing.T, rng *rand.Rand) (*Model, *Counts) {
 				for x, w := range n {
 					row.Next = append(row.Next, Transition{Next: x, Probability: float64(w) / 20})
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	c, err := NewCounts(m.Shape(), false, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -134,10 +129,7 @@ func exactCounts(t *testing.T, rng *rand.Rand) (*Model, *Counts) {
 func TestErratum03LongDirections(t *testing.T) {
 	b := NewBuilder(ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 	b.Add(Row{Step: EveryStep, Next: []Transition{{Next: 0, Probability: 1}}, Returns: []float64{1}})
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	for _, n := range []int{0, 1, 1000} {
 		vi := newVI(t, m, true, newBonus(t, m, true, false, Theory, 1000))
 		p := vi.NewPlan()

@@ -50,17 +50,11 @@ func randomGame(t testing.TB, seed uint64, states, horizon, dim int, stationary 
 				for i := range row.Next {
 					row.Next[i].Probability /= sum
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // matrixGame returns the game of one state and one step with the given payoff
@@ -70,17 +64,11 @@ func matrixGame(t testing.TB, payoff [][][]float64) *Model {
 	b := NewBuilder(ModelSpec{Horizon: 1, Dim: len(payoff[0][0]), Start: []StartState{{0, 1}}}, 1)
 	for a, row := range payoff {
 		for j, r := range row {
-			if err := b.Add(Row{Step: EveryStep, Action: a, Opponent: j, Returns: r,
-				Next: []Transition{{Next: 0, Probability: 1}}}); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, Row{Step: EveryStep, Action: a, Opponent: j, Returns: r,
+				Next: []Transition{{Next: 0, Probability: 1}}})
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // randomPolicyOn returns a randomised policy over a table of actions.
@@ -135,17 +123,11 @@ func against(t testing.TB, m *Model, opponent Policy) *Model {
 				for n, p := range next {
 					row.Next = append(row.Next, Transition{Next: n, Probability: p})
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
-	mdp, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mdp
+	return built(t, b)
 }
 
 func TestPairsOfPoliciesAgreeWithTheProcessAgainstAFixedOpponent(t *testing.T) {
@@ -266,10 +248,8 @@ func TestGamesRefuseBadInput(t *testing.T) {
 	} {
 		b := NewBuilder(ModelSpec{Horizon: 1, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 		for _, p := range c.pairs {
-			if err := b.Add(Row{Step: EveryStep, Action: p[0], Opponent: p[1], Next: next,
-				Returns: []float64{0}}); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, Row{Step: EveryStep, Action: p[0], Opponent: p[1], Next: next,
+				Returns: []float64{0}})
 		}
 		if _, err := b.Build(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v: want %q", c.pairs, err, c.want)

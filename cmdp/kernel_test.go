@@ -290,10 +290,7 @@ func TestBuilderSharesRows(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			m, err := b.Build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := built(t, b)
 			wantRows(t, m.Kernel(0), rows, d)
 			if k := m.Kernel(1); k.Distribution == nil || k.Vector == nil || len(k.Prob) > 20 || len(k.Returns) > 4*d {
 				t.Errorf("disorder %t, single transitions %t: %d probabilities and %d returns: want those of 4 kinds",

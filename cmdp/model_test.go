@@ -48,17 +48,11 @@ func randomModel(t testing.TB, seed uint64, states, horizon, dim int, stationary
 				for i := range row.Next {
 					row.Next[i].Probability /= sum
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // elaborate returns a model with the same choices: some rows have a successor of probability 0, and some return other
@@ -214,15 +208,10 @@ func TestPlayedEpisodesAverageToExactReturns(t *testing.T) {
 
 func TestOutcomesCarryTheirReturns(t *testing.T) {
 	b := NewBuilder(ModelSpec{Horizon: 1, Dim: 1, Start: []StartState{{0, 1}}}, 2)
-	if err := b.Add(Row{Step: EveryStep, Next: []Transition{
+	addRow(t, b, Row{Step: EveryStep, Next: []Transition{
 		{1, 0.25, []float64{4}}, {1, 0.25, []float64{-2}}, {0, 0.5, []float64{1}}, {0, 0, []float64{1e9}},
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}})
+	m := built(t, b)
 	if !m.RandomReturns() || m.Kernel(0).Plain(m.Dim()).Returns[0] != 1 {
 		t.Errorf("expected return %v: want 1", m.Kernel(0).Plain(m.Dim()).Returns[0])
 	}
@@ -253,14 +242,9 @@ func TestStepRowsReplaceRowsOfEveryStep(t *testing.T) {
 		{Step: EveryStep, Next: stay, Returns: []float64{1}},
 		{Step: 3, Action: 1, Next: stay, Returns: []float64{100}},
 	} {
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	got := make([]float64, 1)
 	NewEvaluator(m).Returns(got, Deterministic{{0}, {0}, {1}})
 	if got[0] != 111 {
@@ -276,10 +260,7 @@ func TestRestingStatesKeepTheirPlace(t *testing.T) {
 	b := NewBuilder(ModelSpec{Horizon: 3, Dim: 1, Start: []StartState{{0, 1}}}, 2)
 	b.Add(Row{Step: 1, State: 0, Next: []Transition{{Next: 1, Probability: 1}}, Returns: []float64{1}})
 	b.Add(Row{Step: 3, State: 1, Next: []Transition{{Next: 0, Probability: 1}}, Returns: []float64{5}})
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	got := make([]float64, 1)
 	NewEvaluator(m).Returns(got, Uniform{m.Shape()})
 	if got[0] != 6 {
@@ -634,12 +615,26 @@ func TestBuilderRefusesGapsAndDuplicates(t *testing.T) {
 	} {
 		b := NewBuilder(ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 		for _, r := range rows {
-			if err := b.Add(r); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, r)
 		}
 		if _, err := b.Build(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v: want one about %q", err, want)
 		}
 	}
+}
+
+func addRow(t testing.TB, b *Builder, row Row) {
+	t.Helper()
+	if err := b.Add(row); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func built(t testing.TB, b *Builder) *Model {
+	t.Helper()
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -83,16 +83,10 @@ func bandit(t testing.TB, returns ...[]float64) *Model {
 	t.Helper()
 	b := NewBuilder(ModelSpec{Horizon: 1, Dim: len(returns[0]), Start: []StartState{{0, 1}}}, 1)
 	for a, r := range returns {
-		if err := b.Add(Row{Step: EveryStep, Action: a, Next: []Transition{{Next: 0, Probability: 1}},
-			Returns: r}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, Row{Step: EveryStep, Action: a, Next: []Transition{{Next: 0, Probability: 1}},
+			Returns: r})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // bruteOptimum returns min c·v over mixtures of deterministic policies with

@@ -73,16 +73,10 @@ func smallGame(t testing.TB) *Model {
 			row := Row{Step: EveryStep, State: s, Action: j / 2, Opponent: j % 2,
 				Returns: []float64{rng.Float64(), rng.Float64()},
 				Next:    []Transition{{Next: rng.IntN(2), Probability: p}, {Next: 2, Probability: 1 - p}}}
-			if err := b.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, row)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 func gameLearner(t testing.TB, m *Model, target geometry.Compact, dual string, episodes int) *MOMA {
@@ -276,17 +270,11 @@ func unevenGame(t *testing.T) *Model {
 	b := NewBuilder(ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 1}}}, 2)
 	for s := range 2 {
 		for o := range 2 + s {
-			if err := b.Add(Row{Step: EveryStep, State: s, Opponent: o, Returns: []float64{float64(o)},
-				Next: []Transition{{Next: 1 - s, Probability: 1}}}); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, Row{Step: EveryStep, State: s, Opponent: o, Returns: []float64{float64(o)},
+				Next: []Transition{{Next: 1 - s, Probability: 1}}})
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // spy is a user's opponent: it checks what it is shown.

@@ -490,11 +490,7 @@ func TestReturnToGoSharpensClips(t *testing.T) {
 		b.Add(Row{Step: EveryStep, Next: []Transition{{Next: 1, Probability: .1}, {Next: 0, Probability: .9}},
 			Returns: []float64{0}})
 		b.Add(Row{Step: EveryStep, Action: 1, Next: []Transition{{Next: 1, Probability: 1}}, Returns: []float64{1}})
-		m, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
+		return built(t, b)
 	}
 	for _, m := range []*Model{build(nil), build(&Interval{[]float64{0}, []float64{1}})} {
 		c := playedCounts(t, m, false, 20)
