@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/game"
@@ -42,10 +41,7 @@ func approachConfig(t testing.TB, m *cmdp.Model, center []float64, radius float6
 	}
 	lower, upper := make([]float64, len(center)), make([]float64, len(center))
 	m.Shape().ReturnToGo(lower, upper, 0)
-	box, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := newBox(t, lower, upper)
 	w, err := geometry.Restrict(ball, box)
 	if err != nil {
 		t.Fatal(err)
@@ -190,10 +186,7 @@ func knownGap(t *testing.T, m *cmdp.Model, seed uint64) (value float64, target g
 		t.Fatal(err)
 	}
 	// A wide box, so that the nearest point of the cut is that of the half-space.
-	box, err := geometry.NewBox([]float64{-5, -5}, []float64{5, 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := newBox(t, []float64{-5, -5}, []float64{5, 5})
 	if target, err = geometry.Restrict(half, box); err != nil {
 		t.Fatal(err)
 	}
@@ -258,14 +251,8 @@ func TestLiftedConeProjects(t *testing.T) {
 func TestApproachabilityRefusesWhatItCannotDo(t *testing.T) {
 	m := vectorPayoffs(t, 1, 2, 2, 2)
 	good := approachConfig(t, m, []float64{.5, .5}, .1, 10)
-	box, err := geometry.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	goal, err := cost.NewLinear([]float64{1, 0}, box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := newBox(t, []float64{0, 0}, []float64{1, 1})
+	goal := linearCost(t, []float64{1, 0}, box)
 	long := randomModel(t, 1, modelSpec{states: 2, actions: 2, horizon: 3, dim: 2})
 	for _, name := range []string{"blackwell", "abh", "shimkin"} {
 		for what, change := range map[string]func(*Config){

@@ -133,10 +133,7 @@ func handConfig(t testing.TB, edit ...func(*Config)) Config {
 // withSeen tells a Config the transitions of handSeen before the run.
 func withSeen(t testing.TB) func(*Config) {
 	return func(c *Config) {
-		prior, err := cmdp.NewCounts(c.Shape, false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		prior := newCounts(t, c.Shape, false)
 		eachHand(func(h, s, a int) {
 			for next, n := range handSeen[h][s][a] {
 				if err := prior.Add(h, s, a, next, uint32(n)); err != nil {

@@ -53,10 +53,7 @@ func newCoin(t *testing.T, horizon int, sure bool) *coin {
 // is sure was seen so often that it is known.
 func (c *coin) counts(t *testing.T, bad, all int) *cmdp.Counts {
 	t.Helper()
-	counts, err := cmdp.NewCounts(c.model.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := newCounts(t, c.model.Shape(), false)
 	add := func(h, s, a, next int, times uint32) {
 		if err := counts.Add(h, s, a, next, times); err != nil {
 			t.Fatal(err)
@@ -263,10 +260,7 @@ func TestZeroViolation(t *testing.T) {
 // multinomial returns counts of n visits of every choice, drawn from the model all at once.
 func multinomial(t *testing.T, m *cmdp.Model, n float64, rng *rand.Rand) *cmdp.Counts {
 	t.Helper()
-	counts, err := cmdp.NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := newCounts(t, m.Shape(), false)
 	for h := range m.Horizon() {
 		k := m.Kernel(h).Plain(m.Dim())
 		for s := range m.States() {

@@ -71,13 +71,7 @@ func impossibleExample(t *testing.T) *example {
 	box := boxOf(t, ex.model)
 	upper := box.Upper()
 	upper[1] = 0.999*box.Lower()[1] + 0.001*box.Upper()[1]
-	b, err := geometry.NewBox(box.Lower(), upper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ex.task.Target, err = b.Bounded(); err != nil {
-		t.Fatal(err)
-	}
+	ex.task.Target = boundedBox(t, box.Lower(), upper)
 	if r := solve(t, ex.model, ex.task); r.Status != exact.Infeasible {
 		t.Fatal(r.Status)
 	}

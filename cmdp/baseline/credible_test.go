@@ -9,7 +9,6 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -43,18 +42,8 @@ func configWithin(t *testing.T, m *cmdp.Model, limit float64) Config {
 	box := boxOf(t, m)
 	upper := box.Upper()
 	upper[1] = limit
-	inside, err := geometry.NewBox(box.Lower(), upper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := inside.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	goal, err := cost.NewLinear([]float64{-1, 0}, box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := boundedBox(t, box.Lower(), upper)
+	goal := linearCost(t, []float64{-1, 0}, box)
 	return Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Cost: goal, Target: target},
 		Knowledge: Knowledge{Support: SupportOf(m)}, Seed: 5}
 }
@@ -68,10 +57,7 @@ func TestPlanCredibly(t *testing.T) {
 	const limit, level, models = 0.3, 0.9, 4000
 	m, c := gamble(t, limit)
 	for _, seen := range []struct{ n, bad uint32 }{{40, 20}, {10, 1}, {400, 300}} {
-		counts, err := cmdp.NewCounts(m.Shape(), false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := newCounts(t, m.Shape(), false)
 		for next, times := range map[int]uint32{1: seen.n - seen.bad, 2: seen.bad} {
 			if err := counts.Add(0, 0, 1, next, times); err != nil {
 				t.Fatal(err)
@@ -134,10 +120,7 @@ func TestCredibleNothing(t *testing.T) {
 	}
 	m := built(t, b)
 	c := configWithin(t, m, 0.5)
-	counts, err := cmdp.NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := newCounts(t, m.Shape(), false)
 	for next, times := range map[int]uint32{1: 12, 2: 8} { // the second action is the better known and the safer one
 		if err := counts.Add(0, 0, 1, next, times); err != nil {
 			t.Fatal(err)
@@ -236,10 +219,7 @@ func TestCredibleCoverage(t *testing.T) {
 		m := dirichletModel(t, rng)
 		c := configWithin(t, m, 0.9)
 		c.Pooled, c.Knowledge, c.Seed = true, Knowledge{}, uint64(i)
-		counts, err := cmdp.NewCounts(m.Shape(), true, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := newCounts(t, m.Shape(), true)
 		tr := cmdp.NewTrajectory(m.Shape())
 		for range 5 + i%3*20 {
 			tr.Play(m, cmdp.Uniform{Shape: m.Shape()}, rng, rng)
@@ -275,10 +255,7 @@ func TestCredibleCoverage(t *testing.T) {
 func TestCredibleFreshModels(t *testing.T) {
 	m, c := gamble(t, 0.3)
 	c.Confidence = cmdp.Confidence{Episodes: 1, Failure: 0.5}
-	counts, err := cmdp.NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := newCounts(t, m.Shape(), false)
 	for next := 1; next <= 2; next++ {
 		if err := counts.Add(0, 0, 1, next, 100); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -58,20 +57,10 @@ func newEndlessExample(t testing.TB, m *cmdp.Model, limit, optimum float64) *end
 		t.Fatal(err)
 	}
 	box := boxOfShape(t, env.Shape())
-	goal, err := cost.NewLinear([]float64{-1, 0}, box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	goal := linearCost(t, []float64{-1, 0}, box)
 	upper := box.Upper()
 	upper[1] = limit
-	set, err := geometry.NewBox(box.Lower(), upper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := set.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := boundedBox(t, box.Lower(), upper)
 	return &endlessExample{env, cmdp.Task{Cost: goal, Target: target}, optimum}
 }
 
@@ -304,10 +293,7 @@ func TestEndlessSavedLearners(t *testing.T) {
 // TestEndlessPrior wants a prior to be taken by all endless learners.
 func TestEndlessPrior(t *testing.T) {
 	ex := twoRooms(t, 1)
-	prior, err := cmdp.NewCounts(ex.env.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := newCounts(t, ex.env.Shape(), false)
 	if err := errors.Join(prior.Add(0, 0, 0, 0, 7), prior.Add(0, 0, 1, 1, 9)); err != nil {
 		t.Fatal(err)
 	}

@@ -79,10 +79,7 @@ func boxOf(t testing.TB, m *cmdp.Model) *geometry.Box {
 func boxOfShape(t testing.TB, sh *cmdp.Shape) *geometry.Box {
 	t.Helper()
 	lo, up := sh.Totals()
-	b, err := geometry.NewBox(lo, up)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := newBox(t, lo, up)
 	return b
 }
 
@@ -94,36 +91,24 @@ func newExample(t testing.TB, seed uint64, sp modelSpec) *example {
 	box := boxOf(t, m)
 	gradient := make([]float64, m.Dim())
 	gradient[0] = -1
-	goal, err := cost.NewLinear(gradient, box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	goal := linearCost(t, gradient, box)
 	free := solve(t, m, cmdp.Task{Cost: goal})
 	lower, upper := box.Lower(), box.Upper()
 	for i := 1; i < m.Dim(); i++ {
 		e := make([]float64, m.Dim())
 		e[i] = 1
-		side, err := cost.NewLinear(e, box)
-		if err != nil {
-			t.Fatal(err)
-		}
+		side := linearCost(t, e, box)
 		least := solve(t, m, cmdp.Task{Cost: side})
 		upper[i] = 0.5*free.Returns[i] + 0.5*least.Objective
 	}
-	b, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := b.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := boundedBox(t, lower, upper)
 	ex := &example{model: m, task: cmdp.Task{Cost: goal, Target: target}}
 	r := solve(t, m, ex.task)
 	if r.Status != exact.Optimal { // two bounds may exclude each other
 		return newExample(t, seed+1000, sp)
 	}
 	ex.optimum = r.Objective
+	var err error
 	if ex.know, err = KnowledgeOf(context.Background(), m, ex.task); err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +137,7 @@ func (ex *example) config(episodes int) Config {
 // frequencies are the kernel.
 func known(t testing.TB, m *cmdp.Model, pooled bool) *cmdp.Counts {
 	t.Helper()
-	c, err := cmdp.NewCounts(m.Shape(), pooled, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, m.Shape(), pooled)
 	steps := m.Horizon()
 	if pooled {
 		steps = 1
@@ -273,4 +255,32 @@ func built(t testing.TB, b *cmdp.Builder) *cmdp.Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func newBox(t testing.TB, lower, upper []float64) *geometry.Box {
+	t.Helper()
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+// newCounts returns counts of nothing yet.
+func newCounts(t testing.TB, sh *cmdp.Shape, pooled bool) *cmdp.Counts {
+	t.Helper()
+	c, err := cmdp.NewCounts(sh, pooled, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func boundedBox(t testing.TB, lower, upper []float64) geometry.Compact {
+	t.Helper()
+	w, err := newBox(t, lower, upper).Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }

@@ -156,10 +156,7 @@ func TestPermutation(t *testing.T) {
 	ex := newExample(t, 8, modelSpec{states: 4, actions: 3, horizon: 3, dim: 2, stationary: true})
 	m := ex.model
 	other, states, actions := permuted(t, m, rng)
-	prior, err := cmdp.NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := newCounts(t, m.Shape(), false)
 	mirror, _ := cmdp.NewCounts(other.Shape(), false, nil)
 	for h := range m.Horizon() {
 		for s := range m.States() {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/geometry"
 )
 
 // oddModel draws a model with much that is out of the ordinary: states that rest at
@@ -61,13 +60,7 @@ func TestOdd(t *testing.T) {
 		case 2:
 			lower, upper = v, v
 		}
-		b, err := geometry.NewBox(lower, upper)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if task.Target, err = b.Bounded(); err != nil {
-			t.Fatal(err)
-		}
+		task.Target = boundedBox(t, lower, upper)
 		for _, name := range append(planners, bandits...) {
 			c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 30, Failure: 0.1},
 				Bonus: cmdp.BonusScale{Mode: cmdp.BonusMode(trial % 4),

@@ -223,10 +223,8 @@ func newExampleFor(t *testing.T, m *cmdp.Model, goal, upper []float64) *example 
 	for i := range lower {
 		lower[i] = math.Inf(-1)
 	}
-	side, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	side := newBox(t, lower, upper)
+	var err error
 	if ex.task.Target, err = geometry.Restrict(side, box); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -30,10 +29,7 @@ func posteriorOf(t *testing.T, m *cmdp.Model, c Config) *posterior {
 	t.Helper()
 	c.Shape, c.Confidence = m.Shape(), cmdp.Confidence{Episodes: max(1, c.Confidence.Episodes), Failure: 0.1}
 	if c.Task.Cost == nil && c.Task.Target == nil {
-		goal, err := cost.NewLinear([]float64{-1, 0}, boxOf(t, m))
-		if err != nil {
-			t.Fatal(err)
-		}
+		goal := linearCost(t, []float64{-1, 0}, boxOf(t, m))
 		c.Task.Cost = goal
 	}
 	return newLearner(t, "posterior", c).(*posterior)
@@ -135,18 +131,8 @@ func TestPosteriorReturns(t *testing.T) {
 // episodes to go m is 2.
 func TestPosteriorCorrection(t *testing.T) {
 	m := fourStates(t)
-	target, err := geometry.NewBox([]float64{0, 0}, []float64{0.6, 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bounded, err := target.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	goal, err := cost.NewLinear([]float64{-1, 0}, boxOf(t, m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bounded := boundedBox(t, []float64{0, 0}, []float64{0.6, 5})
+	goal := linearCost(t, []float64{-1, 0}, boxOf(t, m))
 	for _, tc := range []struct {
 		name     string
 		episodes int
@@ -239,18 +225,8 @@ func armed(t *testing.T, returns ...[]float64) *cmdp.Model {
 // played, though a third is cheaper still.
 func TestPosteriorNearest(t *testing.T) {
 	m := armed(t, []float64{0, 3}, []float64{0, 2}, []float64{1, 0})
-	box, err := geometry.NewBox([]float64{-2, -10}, []float64{-1, 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := box.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	goal, err := cost.NewLinear([]float64{0, 1}, boxOf(t, m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := boundedBox(t, []float64{-2, -10}, []float64{-1, 10})
+	goal := linearCost(t, []float64{0, 1}, boxOf(t, m))
 	l := posteriorOf(t, m, Config{Returns: m.KnownReturns(), Task: cmdp.Task{Cost: goal, Target: target}})
 	probs := make([]float64, 3)
 	l.Policy().(*table).Distribution(probs, 0, 0)
@@ -330,10 +306,7 @@ func TestPosteriorPooledSteps(t *testing.T) {
 
 func mustLinear(t *testing.T, m *cmdp.Model) cost.Cost {
 	t.Helper()
-	goal, err := cost.NewLinear([]float64{-1}, boxOf(t, m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	goal := linearCost(t, []float64{-1}, boxOf(t, m))
 	return goal
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -19,18 +17,8 @@ import (
 func spender(t *testing.T, total [2]float64) *posterior {
 	t.Helper()
 	m := armed(t, []float64{0, 0}, []float64{1, 1})
-	goal, err := cost.NewLinear([]float64{-1, 0}, boxOf(t, m))
-	if err != nil {
-		t.Fatal(err)
-	}
-	box, err := geometry.NewBox([]float64{0, 0}, []float64{1, 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := box.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	goal := linearCost(t, []float64{-1, 0}, boxOf(t, m))
+	target := boundedBox(t, []float64{0, 0}, []float64{1, 0.5})
 	// The limit in other units, 4·cost ≤ 2, is the same.
 	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 1000}}, Returns: m.KnownReturns(),
 		Task: cmdp.Task{Cost: goal, Target: target,

@@ -18,10 +18,7 @@ func TestPosteriorSafe(t *testing.T) {
 	violating := map[string]int{}
 	for seed := range uint64(2) {
 		ex := newExample(t, 11+seed, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true})
-		prior, err := cmdp.NewCounts(ex.model.Shape(), true, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		prior := newCounts(t, ex.model.Shape(), true)
 		k := ex.model.Kernel(0)
 		for s := range ex.model.States() {
 			for c := k.First[s]; c < k.First[s+1]; c++ {

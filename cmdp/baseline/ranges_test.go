@@ -18,22 +18,9 @@ func TestRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := geometry.NewBox([]float64{0, -2, 0}, []float64{6, 2, 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	goal, err := cost.NewLinear([]float64{2, 0, -1}, box)
-	if err != nil {
-		t.Fatal(err)
-	}
-	within, err := geometry.NewBox([]float64{0, -2, 0}, []float64{6, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := within.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := newBox(t, []float64{0, -2, 0}, []float64{6, 2, 4})
+	goal := linearCost(t, []float64{2, 0, -1}, box)
+	target := boundedBox(t, []float64{0, -2, 0}, []float64{6, 1, 1})
 	regret, violation, err := Ranges(sh, cmdp.Task{Cost: goal, Target: target})
 	if err != nil || math.Abs(regret-16) > 1e-12 || math.Abs(violation-math.Sqrt(10)) > 1e-12 {
 		t.Errorf("ranges %v, %v, %v: want 16, √10", regret, violation, err)
@@ -49,10 +36,7 @@ func TestCurvedRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := geometry.NewBox([]float64{0, -2}, []float64{3, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := newBox(t, []float64{0, -2}, []float64{3, 1})
 	goal, err := cost.NewSquared([]float64{1, 0}, []float64{1, 1}, box)
 	if err != nil {
 		t.Fatal(err)

@@ -242,19 +242,6 @@ func atLeast(t *testing.T, bound float64) func(box *geometry.Box) cmdp.Task {
 	}
 }
 
-func boundedBox(t *testing.T, lower, upper []float64) geometry.Compact {
-	t.Helper()
-	b, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := b.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
 // TestBwCRByHand wants bwcr to pull the arm with the least Σ θ_j(LCB_j if θ_j ≥ 0, else UCB_j), at hand-made
 // counts, and its dual to move by hand. At first θ = φ = (−1, 0). A return of (2, 1.6) with v₁ ≤ 0.5
 // has the excess (0, 1.1); G is the most that v₁ can differ from the bound set [0, 0.5], 2, and so

@@ -32,14 +32,7 @@ func sampledCoin(t *testing.T) (*cmdp.Model, cmdp.Task) {
 	m := built(t, b)
 	upper := boxOf(t, m).Upper()
 	upper[1] = 0.2
-	set, err := geometry.NewBox(boxOf(t, m).Lower(), upper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := set.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := boundedBox(t, boxOf(t, m).Lower(), upper)
 	return m, cmdp.Task{Cost: linearCost(t, []float64{-1, 0}, boxOf(t, m)), Target: target}
 }
 

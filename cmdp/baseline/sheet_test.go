@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -111,14 +110,7 @@ func (s *sheet) config(t testing.TB, episodes int) Config {
 	box := boxOf(t, m)
 	lower, upper := box.Lower(), box.Upper()
 	upper[1], lower[2] = 3*s.limit[0]-2, 10-4*s.limit[1]
-	b, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := b.Bounded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := boundedBox(t, lower, upper)
 	return Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}},
 		Shape: m.Shape(), Returns: m.KnownReturns(), Prior: s.prior(t, m.Shape()),
 		Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, box), Target: target}}
@@ -126,10 +118,7 @@ func (s *sheet) config(t testing.TB, episodes int) Config {
 
 func (s *sheet) prior(t testing.TB, sh *cmdp.Shape) *cmdp.Counts {
 	t.Helper()
-	c, err := cmdp.NewCounts(sh, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, sh, false)
 	for i := range 16 {
 		h, state, a, n := i/8, i/4%2, i/2%2, i%2
 		if err := c.Add(h, state, a, n, uint32(s.counts[h][state][a][n])); err != nil {

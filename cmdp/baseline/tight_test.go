@@ -12,10 +12,7 @@ import (
 // sampled returns counts of n visits of every choice, drawn from the model.
 func sampled(t *testing.T, m *cmdp.Model, n int, rng *rand.Rand) *cmdp.Counts {
 	t.Helper()
-	c, err := cmdp.NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, m.Shape(), false)
 	returns := make([]float64, m.Dim())
 	for h := range m.Horizon() {
 		for s := range m.States() {
