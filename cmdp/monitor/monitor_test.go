@@ -2,26 +2,17 @@ package monitor_test
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 
 	"gonum.org/v1/gonum/floats"
 )
-
-// A question is a number that an episode has, and the monitor that is to return it in the end.
-type question struct {
-	name  string
-	asked monitor.Monitor
-	f     func(history) float64
-}
 
 func indicator(is bool) float64 {
 	if is {
@@ -30,106 +21,36 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-// until is the number that Reach is to return. Of some returns at most so much may be spent.
-func until(target, while []bool, within int, atMost map[int]float64) func(history) float64 {
-	return func(h history) float64 {
-		for i, s := range h.states {
-			for of, most := range atMost {
-				if (history{returns: h.returns[:i]}).total(of) > most {
-					return 0
-				}
-			}
-			switch {
-			case within >= 0 && i > within:
-				return 0
-			case target[s]:
-				return 1
-			case while != nil && !while[s]:
-				return 0
-			}
-		}
-		return 0
-	}
-}
-
-// firstPart is the number that PartialTotal is to return, of one return.
-func firstPart(of int, while []bool, within int, atMost map[int]float64) func(history) float64 {
-	return func(h history) float64 {
-		sum := 0.0
-		for i, r := range h.returns {
-			out := !while[h.states[i]] || within >= 0 && i >= within
-			for cost, most := range atMost {
-				out = out || (history{returns: h.returns[:i+1]}).total(cost) > most
-			}
-			if out {
-				break
-			}
-			sum += r[of]
-		}
-		return sum
-	}
-}
-
-func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []question {
+// watched draws a monitor of each kind, some of them in several ways.
+func watched(t *testing.T, rng *rand.Rand, m *cmdp.Model) []monitor.Monitor {
+	t.Helper()
 	target, while := randomSet(rng, m.States()), randomSet(rng, m.States())
 	within := rng.IntN(4)
 	x, y := float64(rng.IntN(8)-1)/10, float64(rng.IntN(8)-1)/20
-	budget, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 0,
-		Limits: []monitor.Threshold{
-			{Kind: monitor.Above, At: x}, {Kind: monitor.AtLeast, At: x}, {Kind: monitor.Excess, At: y},
-			{Kind: monitor.Shortfall, At: y}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spent := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: []monitor.Threshold{
+		{Kind: monitor.Above, At: x}, {Kind: monitor.AtLeast, At: x}, {Kind: monitor.Excess, At: y},
+		{Kind: monitor.Shortfall, At: y}}})
 	// Two passed at least twice: an automaton that counts to 2 and returns 1 then.
 	table, err := monitor.NewTable(monitor.TableSpec{Title: "twice", Memory: []string{"never", "once", "twice"},
 		Symbol: symbols(target), Next: [][]int{{0, 1}, {1, 2}, {2, 2}}, Reward: [][]float64{{0, 0}, {0, 1}, {0, 0}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spending := &monitor.Reach{Title: "spending", Target: target, While: while, Within: within - rng.IntN(2)*(within+1)}
-	atMost := map[int]float64{1: float64(rng.IntN(5)), 0: float64(rng.IntN(5)) / 5}
-	if rng.IntN(2) == 0 {
-		delete(atMost, rng.IntN(2))
-	}
-	if negative {
-		delete(atMost, 0)
-	}
-	for _, of := range slices.Sorted(maps.Keys(atMost)) {
-		err := spending.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: of, AtMost: atMost[of]})
-		if err != nil {
-			t.Fatal(err)
+	costly := &monitor.Reach{Title: "costly", Target: target, While: while, Within: within - rng.IntN(2)*(within+1)}
+	for of, most := range []float64{float64(rng.IntN(5)) / 5, float64(rng.IntN(5))} {
+		if of == 1 || rng.IntN(2) == 0 {
+			err := costly.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: of, AtMost: most})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	of, first := rng.IntN(2), *spending
+	first := *costly
 	first.Title, first.Target = "first", nil
-	return []question{
-		{"first", &monitor.PartialTotal{Reach: first, Coordinate: of}, firstPart(of, while, first.Within, atMost)},
-		{"reach", &monitor.Reach{Title: "reach", Target: target, Within: -1}, until(target, nil, -1, nil)},
-		{"until", &monitor.Reach{Title: "until", Target: target, While: while, Within: -1},
-			until(target, while, -1, nil)},
-		{"within", &monitor.Reach{Title: "within", Target: target, While: while, Within: within},
-			until(target, while, within, nil)},
-		{"spending", spending, until(target, while, spending.Within, atMost)},
-		{"visits", &monitor.VisitCount{Title: "visits", States: target}, func(h history) float64 {
-			n := 0.0
-			for _, s := range h.states[:len(h.states)-1] {
-				n += indicator(target[s])
-			}
-			return n
-		}},
-		{"above", budget, func(h history) float64 { return indicator(h.total(0) > x) }},
-		{"at least", nil, func(h history) float64 { return indicator(h.total(0) >= x) }},
-		{"excess", nil, func(h history) float64 { return max(0, h.total(0)-y) }},
-		{"shortfall", nil, func(h history) float64 { return max(0, y-h.total(0)) }},
-		{"twice", table, func(h history) float64 {
-			n := 0
-			for _, s := range h.states {
-				n += int(indicator(target[s]))
-			}
-			return indicator(n >= 2)
-		}},
-	}
+	return []monitor.Monitor{&monitor.PartialTotal{Reach: first, Coordinate: rng.IntN(2)},
+		&monitor.Reach{Title: "reach", Target: target, Within: -1},
+		&monitor.Reach{Title: "until", Target: target, While: while, Within: -1},
+		&monitor.Reach{Title: "within", Target: target, While: while, Within: within}, costly, spent, table}
 }
 
 func symbols(in []bool) []int {
@@ -157,53 +78,6 @@ func rangesOf(t *testing.T, m *cmdp.Model) (lower, upper []float64, err error) {
 		t.Fatal(err)
 	}
 	return p.Ranges(t.Context(), exact.Options{})
-}
-
-// TestAgainstAllHistories compares the least and the greatest expectation of what each monitor
-// returns with those over all policies that know the history, alone and all monitors at once.
-func TestAgainstAllHistories(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and shorter tests run what is concurrent in it")
-	}
-	rng := rand.New(rand.NewPCG(13, 1))
-	for trial := range 42 {
-		negative := trial%7 < 3
-		m := randomModel(t, rng, shape{states: 3, horizon: 3 + rng.IntN(2), stepwise: trial%2 == 0, rests: trial%3 == 0,
-			outcomes: trial%5 == 0, negative: negative})
-		var monitors []monitor.Monitor
-		qs := questions(t, rng, m, negative)
-		for _, q := range qs {
-			if q.asked == nil {
-				continue
-			}
-			if err := cmdptest.CheckMonitor(m, q.asked); err != nil {
-				t.Fatalf("trial %d, %s: %v", trial, q.name, err)
-			}
-			monitors = append(monitors, q.asked)
-		}
-		p := product(t, monitor.Spec{Model: m, Monitors: monitors})
-		if err := cmdptest.CheckEnvironment(p.Model); err != nil {
-			t.Fatalf("trial %d: %v", trial, err)
-		}
-		lower, upper, err := rangesOf(t, p.Model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, q := range qs {
-			at := m.Dim() + i
-			most, _ := best(m, 1, q.f, nil)
-			least, _ := best(m, -1, q.f, nil)
-			if math.Abs(upper[at]-most) > 1e-9 || math.Abs(lower[at]+least) > 1e-9 {
-				t.Errorf("trial %d, %s: [%g, %g], want [%g, %g]", trial, q.name, lower[at], upper[at], -least, most)
-			}
-		}
-		for i := range m.Dim() {
-			most, _ := best(m, 1, func(h history) float64 { return h.total(i) }, nil)
-			if math.Abs(upper[i]-most) > 1e-6 {
-				t.Errorf("trial %d: return %d at most %g, want %g", trial, i, upper[i], most)
-			}
-		}
-	}
 }
 
 // TestEndlessAsWithHorizon: where all episodes are over after a few steps, a product without a horizon has the returns
@@ -234,13 +108,7 @@ func TestEndlessAsWithHorizon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var of monitor.Spec
-			of.Model = m
-			for _, q := range questions(t, rng, m, false) {
-				if q.asked != nil && q.name != "visits" { // which rest counts for ever
-					of.Monitors = append(of.Monitors, q.asked)
-				}
-			}
+			of := monitor.Spec{Model: m, Monitors: watched(t, rng, m)}
 			if trial%3 > 0 {
 				limit := monitor.Threshold{Kind: monitor.Above, At: float64(2+rng.IntN(8)) / 10, Enforced: true}
 				of.Monitors = append(of.Monitors, budget(t, monitor.BudgetSpec{Title: "kept", Model: m,
@@ -483,83 +351,6 @@ func checkActions(t *testing.T, rng *rand.Rand, p *monitor.ProductModel, keeps f
 		}
 		if !keeps(hist) {
 			t.Fatalf("an episode breaks what is enforced: %+v", hist)
-		}
-	}
-}
-
-// Arrivals within steps and within what may be spent of several returns: whatever the
-// path, the monitor pays what the definition says of the path as a whole, once.
-func TestArrivalsOnRandomPaths(t *testing.T) {
-	k := cmdp.NewKernel()
-	k.Append([]int32{0}, []float64{1}, []float64{0})
-	k.EndState()
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 9, Dim: 1, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rng := rand.New(rand.NewPCG(23, 2))
-	units := []float64{0.25, 0.5, 2}
-	for range 3000 {
-		r := &monitor.Reach{Title: "there", Target: []bool{false, false, false, true}, Within: rng.IntN(7) - 1}
-		if rng.IntN(2) == 0 {
-			r.While = []bool{true, true, false, false}
-		}
-		if rng.IntN(2) == 0 {
-			r.Discount = 0.5
-		}
-		costs := rng.IntN(4)
-		limits, smallest := make([]int, costs), 0.0
-		for i := range limits {
-			limits[i] = rng.IntN(6)
-			unit := units[(i+len(limits))%3]
-			err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: 1 + i,
-				Amounts: []float64{0, unit, 2 * unit}, AtMost: float64(limits[i]) * unit})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i == 0 || unit < smallest {
-				smallest = unit
-			}
-		}
-		if r.Unit() != smallest {
-			t.Fatalf("%d costs: unit %g, want %g", costs, r.Unit(), smallest)
-		}
-		got, want, open, memory := 0.0, 0.0, true, 0
-		spent := make([]int, costs)
-		for step := range 8 {
-			to := rng.IntN(4)
-			returns := make([]float64, 1+costs)
-			for i := range spent {
-				n := max(0, rng.IntN(4)-1)
-				if step == 0 {
-					n = 0
-				}
-				spent[i] += n
-				returns[1+i] = float64(n) * units[(i+costs)%3]
-				open = open && spent[i] <= limits[i]
-			}
-			dst := []float64{7}
-			if step == 0 {
-				memory = r.Start(dst, monitor.Transition{Next: to, Returns: returns})
-			} else {
-				memory = r.Step(dst, memory, monitor.Transition{Next: to, Returns: returns})
-			}
-			got += dst[0]
-			open = open && (r.Within < 0 || step <= r.Within)
-			if open && to == 3 {
-				want, open = 1, false
-				if r.Discount > 0 && step > 0 {
-					want = r.Discount
-				}
-			}
-			open = open && (r.While == nil || r.While[to])
-			if r.Value(memory) == "over" && open && (r.Within < 0 || step < r.Within) {
-				t.Fatalf("within %d, spent %v of %v: over after step %d", r.Within, spent, limits, step)
-			}
-		}
-		if got != want {
-			t.Fatalf("within %d, while %v, spent %v of %v: %g, want %g", r.Within, r.While, spent, limits, got, want)
 		}
 	}
 }

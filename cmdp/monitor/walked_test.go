@@ -56,9 +56,16 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 	if rng.IntN(3) == 0 {
 		r.Discount = 0.5
 	}
-	atMost := make(map[int]float64)
+	atMost, unit := make(map[int]float64), 0.0
 	for of, x := range costs {
 		if rng.IntN(2) == 0 {
+			values := x.amounts
+			if values == nil {
+				values = monitor.Amounts(m, x.coordinate)
+			}
+			if size, _ := monitor.Unit(values).Float64(); unit == 0 || size < unit {
+				unit = size
+			}
 			atMost[of] = x.step * float64(rng.IntN(3))
 			cost := monitor.CostSpec{Name: fmt.Sprint("cost ", of), Model: m, Coordinate: x.coordinate, Amounts: x.amounts,
 				AtMost: atMost[of]}
@@ -66,6 +73,9 @@ func drawReach(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, costs 
 				t.Fatal(err)
 			}
 		}
+	}
+	if r.Unit() != unit {
+		t.Fatalf("%d costs: unit %g, want %g", len(atMost), r.Unit(), unit)
 	}
 	// arrived returns the step with which the way has ended, −1 if it has not, and whether at the target.
 	arrived := func(e episode) (end int, there bool) {
@@ -381,11 +391,6 @@ func drawWalk(t *testing.T, rng *rand.Rand, trial int) *walk {
 		m = promising(t, m)
 	}
 	w := &walk{T: t, rng: rng, trial: trial, whole: trial%2 == 0, of: drawMonitors(t, rng, m, sh)}
-	if trial%10 == 0 {
-		if err := cmdptest.CheckMonitor(m, w.of[0].Monitor); err != nil {
-			t.Fatalf("trial %d: %v", trial, err)
-		}
-	}
 	spec := monitor.Spec{Model: m, Generate: min(1, trial%5/2)}
 	width := m.Dim()
 	for _, d := range w.of {
@@ -400,6 +405,15 @@ func drawWalk(t *testing.T, rng *rand.Rand, trial int) *walk {
 		spec.Columns = w.columns
 	}
 	w.p = product(t, spec)
+	if trial%10 == 0 {
+		err := cmdptest.CheckMonitor(m, w.of[0].Monitor)
+		if err == nil && sh.horizon > 0 {
+			err = cmdptest.CheckEnvironment(w.p.Model)
+		}
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+	}
 	if w.p.Model.Tally() == nil && sh.horizon > 0 {
 		if states, _ := w.p.Model.Shape().Unknown(); states != m.States() {
 			t.Errorf("trial %d: %d states are to be learned: want %d", trial, states, m.States())
