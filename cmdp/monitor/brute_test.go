@@ -145,16 +145,11 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 					}
 					row.Next = append(row.Next, next)
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				addRow(t, b, row)
 			}
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	return withImpossible(t, rng, m)
 }
 

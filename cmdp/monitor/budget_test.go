@@ -30,20 +30,30 @@ func budget(t *testing.T, spec monitor.BudgetSpec) *monitor.Budget {
 	return b
 }
 
-// coins is a model without a horizon: a coin is tossed, at a price of 1 each time, until it shows heads.
-func coins(t *testing.T) *cmdp.Model {
+func addRow(t testing.TB, b *cmdp.Builder, row cmdp.Row) {
 	t.Helper()
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 2)
-	if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0,
-		Next:    []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 1, Probability: 0.5}},
-		Returns: []float64{1}}); err != nil {
+	if err := b.Add(row); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func built(t testing.TB, b *cmdp.Builder) *cmdp.Model {
+	t.Helper()
 	m, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// coins is a model without a horizon: a coin is tossed, at a price of 1 each time, until it shows heads.
+func coins(t *testing.T) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 2)
+	addRow(t, b, cmdp.Row{Step: cmdp.EveryStep, State: 0,
+		Next:    []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 1, Probability: 0.5}},
+		Returns: []float64{1}})
+	return built(t, b)
 }
 
 // TestTotalsWithoutHorizon: the number N of tosses is geometric, so P(N > 3) = 1/8 and
@@ -85,15 +95,10 @@ func TestEarlierMonitor(t *testing.T) {
 func TestMemoryForWhatMatters(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 10, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for a := range 2 {
-		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a,
-			Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{float64(a)}}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a,
+			Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{float64(a)}})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	for limit, want := range map[float64]int{3: 5, 9: 11, 10: 1, -1: 2} {
 		p := product(t, monitor.Spec{Model: m,
 			Monitors: []monitor.Monitor{budget(t, monitor.BudgetSpec{Title: "cost", Model: m,
@@ -232,16 +237,10 @@ func modelOf(t *testing.T, spec cmdp.ModelSpec, other float64) *cmdp.Model {
 	spec.Dim, spec.Start = 2, []cmdp.StartState{{State: 0, Probability: 1}}
 	b := cmdp.NewBuilder(spec, 1)
 	for a, r := range []float64{1, other} {
-		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a,
-			Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{r, 0}}); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a,
+			Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{r, 0}})
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // TestCriteria: what is about the total of an episode is refused where returns are no such totals, and taken where they
@@ -434,15 +433,10 @@ func TestTotalsOfChains(t *testing.T) {
 		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1,
 			Start: []cmdp.StartState{{State: order[0], Probability: 1}}}, n)
 		for i, s := range order[:n-1] {
-			if err := b.Add(cmdp.Row{State: s, Next: []cmdp.Transition{{Next: order[i+1], Probability: 1}},
-				Returns: []float64{1}}); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, cmdp.Row{State: s, Next: []cmdp.Transition{{Next: order[i+1], Probability: 1}},
+				Returns: []float64{1}})
 		}
-		m, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := built(t, b)
 		c := budget(t, monitor.BudgetSpec{Title: "length", Model: m,
 			Limits: []monitor.Threshold{{At: float64(n - 2)}, {At: float64(n - 1)}}})
 		for i, state := range order {

@@ -44,15 +44,10 @@ func leakyModel(t *testing.T, rng *rand.Rand, states int, random bool) *cmdp.Mod
 			if random {
 				row.Returns = nil
 			}
-			if err := b.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, row)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	return withImpossible(t, rng, m)
 }
 
@@ -145,14 +140,9 @@ func TestMemoryOfEpochs(t *testing.T) {
 		{State: 0, Action: 1, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 	} {
 		row.Step = cmdp.EveryStep
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		addRow(t, b, row)
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	there := &monitor.Reach{Title: "there", Target: []bool{false, false, true, false}, Within: -1}
 	kept := budget(t, monitor.BudgetSpec{Title: "kept", Model: m, Limits: []monitor.Threshold{{At: 3, Enforced: true}}})
 	spec := monitor.Spec{Model: m, Monitors: []monitor.Monitor{there, kept}, Enforced: []int{1}, Generate: 1}
@@ -328,10 +318,7 @@ func TestLargeBase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	for within, want := range map[int]bool{-1: false, 10: false, 20: true} {
 		reach := &monitor.Reach{Title: "there", Target: make([]bool, states), Within: within}
 		reach.Target[30] = true

@@ -138,16 +138,10 @@ func errands(t *testing.T, horizon int) *cmdp.Model {
 					row.Next = append(row.Next, next)
 				}
 			}
-			if err := b.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, row)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return built(t, b)
 }
 
 // TestTwinsOfWhatIsEnforced plays a product that leaves out actions, others in each pair, and compares the

@@ -99,15 +99,10 @@ func TestEndlessAsWithHorizon(t *testing.T) {
 						row.Next = append(row.Next, cmdp.Transition{Next: next, Probability: 0.5,
 							Returns: []float64{float64(rng.IntN(6)) / 10, float64(rng.IntN(3))}})
 					}
-					if err := b.Add(row); err != nil {
-						t.Fatal(err)
-					}
+					addRow(t, b, row)
 				}
 			}
-			m, err := b.Build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := built(t, b)
 			of := monitor.Spec{Model: m, Monitors: watched(t, rng, m)}
 			if trial%3 > 0 {
 				limit := monitor.Threshold{Kind: monitor.Above, At: float64(2+rng.IntN(8)) / 10, Enforced: true}

@@ -151,15 +151,10 @@ func TestGeneratedRowsOfManyActions(t *testing.T) {
 			for range 2 {
 				row.Next = append(row.Next, cmdp.Transition{Next: rng.IntN(4), Probability: 0.5})
 			}
-			if err := b.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			addRow(t, b, row)
 		}
 	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := built(t, b)
 	for _, limit := range []float64{20, 60, 100} {
 		spent := budget(t, monitor.BudgetSpec{Title: "spent", Model: m,
 			Limits: []monitor.Threshold{{Kind: monitor.Above, At: limit}}})
