@@ -8,63 +8,6 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// TestValues holds each cost against numbers worked out by hand.
-func TestValues(t *testing.T) {
-	box := newBox(t, []float64{0, 0}, []float64{10, 10})
-	must := func(c cost.Cost, err error) cost.Cost {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	linear := must(cost.NewAffine([]float64{1, -2}, 3, box))
-	half := []float64{0.5, 0.5}
-	for name, c := range map[string]struct {
-		cost      cost.Cost
-		value     float64 // at (4, 7)
-		lipschitz float64
-	}{
-		"affine":        {linear, -7, math.Sqrt(5)},
-		"coordinate":    {must(cost.NewCoordinate(1, box)), 7, 1},
-		"norm 1":        {must(cost.NewNorm(1, []float64{1, 3}, box)), 7, math.Sqrt2},
-		"norm 2":        {must(cost.NewNorm(2, []float64{1, 3}, box)), 5, 1},
-		"norm infinity": {must(cost.NewNorm(math.Inf(1), []float64{1, 3}, box)), 4, 1},
-		"squared":       {must(cost.NewSquared([]float64{1, 9}, []float64{2, 0.5}, box)), 20, math.Hypot(36, 9)},
-		"huber":         {must(cost.NewHuber([]float64{1, 6}, []float64{1, 2}, 2, box)), 4 + 1, math.Hypot(2, 4)},
-		"hinge":         {must(cost.NewHinge([]float64{3, 4}, 30, box)), 10, 5},
-		"hinge, kept":   {must(cost.NewHinge([]float64{3, 4}, 50, box)), 0, 5},
-		"hinge, axis":   {must(cost.NewHinge([]float64{0, -2}, -20, box)), 6, 2},
-		"logsumexp": {must(cost.NewLogSumExp(2, box)), 2 * math.Log(math.Exp(2)+math.Exp(3.5)),
-			math.Hypot(1/(1+math.Exp(-5)), 1/(1+math.Exp(5)))},
-		"entropic": {must(cost.NewEntropic(half, 2, box)), 2 * math.Log((math.Exp(2)+math.Exp(3.5))/2),
-			math.Hypot(1/(1+math.Exp(-5)), 1/(1+math.Exp(5)))},
-		"cvar, mean":    {must(cost.NewCVaR(half, 1, box)), 5.5, math.Sqrt(0.5)},
-		"cvar, maximum": {must(cost.NewCVaR(half, 0.5, box)), 7, 1},
-		"cvar, between": {must(cost.NewCVaR(half, 0.75, box)), 7*2./3 + 4./3, math.Hypot(2./3, 1./3)},
-		"max":           {must(cost.NewMaxAffine([][]float64{{1, 0}, {0, 2}}, []float64{0, -9}, box)), 5, 2},
-		"scaled":        {must(cost.NewScaled(3, linear, box)), -21, 3 * math.Sqrt(5)},
-		"sum, affine": {must(cost.NewSum([]float64{1, 2}, []cost.Cost{linear, must(cost.NewCoordinate(1, box))},
-			box)), 7, 1},
-		"sum, separable": {must(cost.NewSum([]float64{1, 2},
-			[]cost.Cost{linear, must(cost.NewNorm(1, []float64{0, 0}, box))}, box)), 15, 3},
-		"sum, shifted": {must(cost.NewSum([]float64{1, 2},
-			[]cost.Cost{linear, must(cost.NewNorm(2, []float64{1, 3}, box))}, box)), 3, math.Sqrt(5) + 2},
-		"precomposed": {must(cost.NewPrecomposed(must(cost.NewNorm(2, []float64{0, 0},
-			newBox(t, []float64{-5, 0}, []float64{5, 30}))), [][]float64{{0, 0}, {0,
-			2}}, []float64{0, 1}, box)), 15, 2},
-		"maximum, affine": {must(cost.NewMaximum([]cost.Cost{linear, must(cost.NewCoordinate(0, box))}, box)), 4,
-			math.Sqrt(5)},
-	} {
-		if got := c.cost.Value([]float64{4, 7}); math.Abs(got-c.value) > 1e-12 {
-			t.Errorf("%s: value %v, want %v", name, got, c.value)
-		}
-		if got := c.cost.Lipschitz(); math.Abs(got-c.lipschitz) > 1e-12*(1+c.lipschitz) {
-			t.Errorf("%s: Lipschitz constant %v, want %v", name, got, c.lipschitz)
-		}
-	}
-}
-
 // TestAffineStaysAffine: a learner keeps φ constant only for costs that it can
 // recognise (erratum E-10).
 func TestAffineStaysAffine(t *testing.T) {
@@ -100,36 +43,6 @@ func TestAffineStaysAffine(t *testing.T) {
 	affine.Gradient()[0] = 99
 	if affine.Gradient()[0] != 5 {
 		t.Error("Gradient hands out the cost's own slice")
-	}
-}
-
-// TestTightLipschitz measures slopes on a grid: constants that the registry calls
-// tight are attained up to the width of the grid.
-func TestTightLipschitz(t *testing.T) {
-	box := newBox(t, []float64{0, 1}, []float64{2, 4})
-	squared, err := cost.NewSquared([]float64{3, 2}, []float64{1, 2}, box)
-	if err != nil {
-		t.Fatal(err)
-	}
-	huber, err := cost.NewHuber([]float64{1, 1}, []float64{1, 1}, 5, box)
-	if err != nil {
-		t.Fatal(err)
-	}
-	soft, err := cost.NewLogSumExp(1, box)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []cost.Cost{squared, huber, soft} {
-		steepest, g := 0.0, make([]float64, 2)
-		for i := range 201 {
-			for j := range 201 {
-				c.Subgradient(g, []float64{2 * float64(i) / 200, 1 + 3*float64(j)/200})
-				steepest = math.Max(steepest, math.Hypot(g[0], g[1]))
-			}
-		}
-		if math.Abs(steepest-c.Lipschitz()) > 1e-9 {
-			t.Errorf("%T: steepest slope %v, Lipschitz constant %v", c, steepest, c.Lipschitz())
-		}
 	}
 }
 
