@@ -42,10 +42,7 @@ func TestAccess(t *testing.T) {
 		if trial%8 > 3 {
 			shape.factor = mirrored{m.Shape()}
 		}
-		c, err := NewCounts(&shape, pooled, NewReturnConfidence(m.Shape(), 1, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newCounts(t, &shape, pooled, NewReturnConfidence(m.Shape(), 1, 1))
 		type key struct{ h, s, a, next int }
 		tally, sum := map[key]int{}, map[key]float64{}
 		tr := NewTrajectory(m.Shape())
@@ -113,10 +110,7 @@ func TestAccess(t *testing.T) {
 // TestAdd wants added transitions to count like observed ones.
 func TestAdd(t *testing.T) {
 	m := randomModel(t, 3, 4, 3, 2, true)
-	seen, err := NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := newCounts(t, m.Shape(), false, nil)
 	added, _ := NewCounts(m.Shape(), false, nil)
 	tr := NewTrajectory(m.Shape())
 	for k := range 60 {
@@ -160,10 +154,7 @@ func TestAdd(t *testing.T) {
 		}
 	}
 	game := randomGame(t, 5, 3, 2, 2, false).Shape()
-	pairs, err := NewCounts(game, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pairs := newCounts(t, game, false, nil)
 	for h := range game.Horizon() {
 		for s := range game.States() {
 			first, end := game.Choices(h, s)
@@ -199,10 +190,7 @@ func TestCountsAgainstTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pooled := range []bool{false, true} {
-		c, err := NewCounts(sh, pooled, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newCounts(t, sh, pooled, nil)
 		seen := map[[3]int]map[int32]float64{}
 		for range 8000 {
 			h, s, a, next, times := rng.IntN(horizon), rng.IntN(states), rng.IntN(actions), rng.IntN(states),

@@ -56,10 +56,7 @@ func TestPooledLastSuccessors(t *testing.T) {
 
 func newPooled(t *testing.T, sh *Shape) *Counts {
 	t.Helper()
-	c, err := NewCounts(sh, true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, sh, true, nil)
 	return c
 }
 
@@ -106,10 +103,7 @@ func TestStepSizes(t *testing.T) {
 		if len(test.value) == 1 {
 			shape = line
 		}
-		u, err := NewTermsDual(shape, test.task, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := newDual(t, shape, test.task, nil)
 		for k, want := range [][]float64{test.first, test.again} {
 			u.Observe(test.value, 0)
 			if got := u.Direction(); !slices.EqualFunc(got, want, near) {
@@ -175,10 +169,7 @@ func TestDualsStayInTheirBalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := NewTermsDual(sh, Task{Target: origin}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := newDual(t, sh, Task{Target: origin}, nil)
 	for range 3 { // after two steps of (0.6, 0.8) the third is on the sphere
 		u.Observe([]float64{3, 4}, 0)
 		if got := u.Direction(); !near(got[0], 0.6) || !near(got[1], 0.8) {
@@ -204,10 +195,7 @@ func TestLearnedReturnRadius(t *testing.T) {
 		{1, 0, 18, 0.25, 0.75}, // √(18/2)/4
 		{2, 1, 2, 1, math.Sqrt(0.5)},
 	} {
-		c, err := NewCounts(sh, false, NewReturnConfidence(sh, test.log, test.scale))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newCounts(t, sh, false, NewReturnConfidence(sh, test.log, test.scale))
 		tr := NewTrajectory(sh)
 		tr.Steps = 1
 		for k := range test.visits {

@@ -40,10 +40,7 @@ func TestEvidenceOfOnePoint(t *testing.T) {
 		}
 		goal := linear(t, m.Shape(), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64())
 		terms := func(task Task, rule PenaltyRule) DualUpdate {
-			u, err := NewTermsDual(m.Shape(), task, &Penalty{Rule: rule, Rho: 0})
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := newDual(t, m.Shape(), task, &Penalty{Rule: rule, Rho: 0})
 			return u
 		}
 		inside := geometry.Contains(set, v, 0)

@@ -21,10 +21,7 @@ import (
 func TestErratum01EveryArmIsTried(t *testing.T) {
 	m := bandit(t, []float64{0.9}, []float64{0.5}, []float64{0.1})
 	confidence := NewReturnConfidence(m.Shape(), math.Log(200), 0.1)
-	c, err := NewCounts(m.Shape(), false, confidence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, m.Shape(), false, confidence)
 	vi := newVI(t, m, false, NoBonus{})
 	l := NewMOMA(c, vi, fixedDirection{1})
 	for k := range 3 {
@@ -105,10 +102,7 @@ func exactCounts(t *testing.T, rng *rand.Rand) (*Model, *Counts) {
 		}
 	}
 	m := built(t, b)
-	c, err := NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, m.Shape(), false, nil)
 	for key, n := range twentieths {
 		l := &c.layers[key[0]]
 		s := l.meet(m.Shape(), key[0], key[1])
@@ -198,10 +192,7 @@ func TestErratum10DualBallHasTheLipschitzRadius(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := NewTermsDual(m.Shape(), Task{Cost: g}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := newDual(t, m.Shape(), Task{Cost: g}, nil)
 	largest := 0.0
 	for range 2000 {
 		u.Observe([]float64{3}, 0) // x is always 3, so φ must go to the slope 2
@@ -260,10 +251,7 @@ func TestErratum16BoundIsAMeanOfSingleSums(t *testing.T) {
 func TestErratum22LinearCostHasConstantDual(t *testing.T) {
 	m, task, _, _ := smallTask(t, 1)
 	task.Cost = linear(t, m.Shape(), 0.5, -3)
-	u, err := NewTermsDual(m.Shape(), task, &Penalty{Rule: PenaltyGiven, Rho: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := newDual(t, m.Shape(), task, &Penalty{Rule: PenaltyGiven, Rho: 2})
 	rng := rand.New(Stream(1, "x"))
 	for range 1000 {
 		u.Observe(randomDirection(rng, 2, 1), 0)
@@ -285,14 +273,8 @@ func TestErratum23IdleTargetHasNoEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := NewTermsDual(m.Shape(), Task{Cost: g, Target: all}, &Penalty{Rule: PenaltyGiven, Rho: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	without, err := NewTermsDual(m.Shape(), Task{Cost: g}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := newDual(t, m.Shape(), Task{Cost: g, Target: all}, &Penalty{Rule: PenaltyGiven, Rho: 1000})
+	without := newDual(t, m.Shape(), Task{Cost: g}, nil)
 	tr := NewTrajectory(m.Shape())
 	rng := rand.New(Stream(4, "x"))
 	for k := range 500 {

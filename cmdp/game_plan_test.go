@@ -141,10 +141,7 @@ func countsFor(t *testing.T, m *Model, pooled, known bool, episodes float64) *Co
 	if !known {
 		confidence = NewReturnConfidence(m.Shape(), math.Log(8*2*float64(m.Shape().Slots())*episodes/0.05), 1)
 	}
-	c, err := NewCounts(m.Shape(), pooled, confidence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, m.Shape(), pooled, confidence)
 	return c
 }
 

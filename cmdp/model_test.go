@@ -638,3 +638,21 @@ func built(t testing.TB, b *Builder) *Model {
 	}
 	return m
 }
+
+func newCounts(t testing.TB, sh *Shape, pooled bool, c *ReturnConfidence) *Counts {
+	t.Helper()
+	counts, err := NewCounts(sh, pooled, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}
+
+func newDual(t testing.TB, sh *Shape, task Task, penalty *Penalty) *TermsDual {
+	t.Helper()
+	u, err := NewTermsDual(sh, task, penalty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

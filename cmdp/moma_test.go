@@ -57,14 +57,9 @@ func linear(t testing.TB, sh *Shape, gradient ...float64) cost.Cost {
 // newLearner returns a MOMA for a model; a nil dual means that of the task.
 func newLearner(t testing.TB, m *Model, task Task, bonus Bonus, dual DualUpdate, penalty *Penalty) *MOMA {
 	t.Helper()
-	c, err := NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, m.Shape(), false, nil)
 	if dual == nil {
-		if dual, err = NewTermsDual(m.Shape(), task, penalty); err != nil {
-			t.Fatal(err)
-		}
+		dual = newDual(t, m.Shape(), task, penalty)
 	}
 	return NewMOMA(c, newVI(t, m, true, bonus), dual)
 }
@@ -259,14 +254,8 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 		case "projection":
 			l = newLearner(t, m, task, newBonus(t, m, true, false, Theory, 900), NewProjectionDual(task.Target), nil)
 		case "learned returns":
-			c, err := NewCounts(m.Shape(), false, confidence)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dual, err := NewTermsDual(m.Shape(), Task{Target: task.Target}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := newCounts(t, m.Shape(), false, confidence)
+			dual := newDual(t, m.Shape(), Task{Target: task.Target}, nil)
 			l = NewMOMA(c, newVI(t, m, false, newBonus(t, m, true, false, Practice, 900)), dual)
 		case "batches", "batches, learned returns":
 			returns := m.KnownReturns()

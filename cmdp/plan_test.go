@@ -254,10 +254,7 @@ func TestOptimismWithTheoryBonus(t *testing.T) {
 		if !known {
 			confidence = NewReturnConfidence(m.Shape(), math.Log(8*2*float64(m.Shape().Slots())*episodes/0.05), 1)
 		}
-		c, err := NewCounts(m.Shape(), pooled, confidence)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newCounts(t, m.Shape(), pooled, confidence)
 		vi := newVI(t, m, known, newBonus(t, m, run%5 != 0, pooled, Theory, episodes))
 		tr := NewTrajectory(m.Shape())
 		for k := range episodes {
@@ -419,10 +416,7 @@ func TestFreshAndUsedPlansAgree(t *testing.T) {
 
 func TestUnseenChoicesHaveTheirClipValue(t *testing.T) {
 	m := randomModel(t, 5, 5, 4, 2, false)
-	c, err := NewCounts(m.Shape(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCounts(t, m.Shape(), false, nil)
 	rng := rand.New(Stream(5, "dir"))
 	for range 50 {
 		dir := randomDirection(rng, 2, 2)

@@ -38,10 +38,7 @@ func TestDoublingKeepsTheDuals(t *testing.T) {
 		for seed := range uint64(seeds) {
 			m, task, opt, bound := smallTask(t, seed)
 			for i := range 2 {
-				u, err := NewTermsDual(m.Shape(), task, &Penalty{Rule: PenaltyDoubling, Rho: 0.1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				u := newDual(t, m.Shape(), task, &Penalty{Rule: PenaltyDoubling, Rho: 0.1})
 				dual := DualUpdate(u)
 				if i == 1 {
 					dual = newRestarting(u)
