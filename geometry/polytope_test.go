@@ -40,7 +40,8 @@ func TestPolytopeAgainstPrograms(t *testing.T) {
 			}
 			a, b = append(a, row), append(b, float64(rng.IntN(4)))
 		}
-		p, err := geometry.NewPolytope(a, b)
+		unit := math.Ldexp(1, 30*(rng.IntN(3)-1)) // the program is in units of 1
+		p, err := geometry.NewPolytope(a, floats.ScaleTo(make([]float64, len(b)), unit, b))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestPolytopeAgainstPrograms(t *testing.T) {
 			if err := solver.Solve(&want); err != nil {
 				t.Fatal(err)
 			}
-			if got := oracle.Support(p, dir); math.Abs(got+want.Objective) > 1e-9 {
+			if got := oracle.Support(p, dir) / unit; math.Abs(got+want.Objective) > 1e-9 {
 				t.Errorf("rows %v ≤ %v, direction %v: support %.15g, program %.15g", a, b, dir, got, -want.Objective)
 			}
 			dirs, firsts = append(dirs, dir), append(firsts, x)
