@@ -21,11 +21,12 @@ import (
 type kind struct {
 	t        *testing.T
 	planner  *Planner
-	m        *cmdp.Model // nil for a sum
-	parts    []Part      // of a sum
-	box      *geometry.Box
-	vertices [][]float64 // returns of the policies that never draw, nil where a program knows more
-	pure     [][]float64 // the same, nil where they are too many
+	m        *cmdp.Model   // nil for a sum
+	parts    []Part        // of a sum
+	box      *geometry.Box // that tasks are told
+	wide     *geometry.Box // that of a planner
+	vertices [][]float64   // returns of the policies that never draw, nil where a program knows more
+	pure     [][]float64   // the same, nil where they are too many
 	dim      int
 	unit     float64 // of returns
 }
@@ -428,7 +429,8 @@ func (k *kind) checkRanges(name string, narrow bool) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	k.box, err = geometry.NewBox(lower, upper)
+	k.wide, err = geometry.NewBox(lower, upper)
+	k.box = k.wide
 	if narrow && err == nil {
 		k.box, err = geometry.NewBox(least, most)
 	}
@@ -505,7 +507,7 @@ func TestEveryKind(t *testing.T) {
 		for trial := range trials {
 			rng := rand.New(rand.NewPCG(uint64(trial), 72))
 			k, name := drawKind(t, rng, name, 1, 1e-4, 1e5), fmt.Sprintf("%s %d", name, trial)
-			k.checkRanges(name, trial%2 == 1)
+			k.checkRanges(name, rng.IntN(2) == 0)
 			for range 3 {
 				form, rows := make([]float64, k.dim), k.drawLimits(rng)
 				for i := range form {
@@ -514,6 +516,7 @@ func TestEveryKind(t *testing.T) {
 				want := k.least(form, rows)
 				task, err := k.task(form, rows)
 				if errors.Is(err, geometry.ErrEmpty) && math.IsInf(want, 1) {
+					verdicts[Infeasible]++
 					continue
 				}
 				if err != nil {
@@ -765,6 +768,9 @@ func (k *kind) checkVisits(name string, r *Result) {
 // them.
 func (k *kind) checkSlack(name string, task cmdp.Task, rows []cmdp.Constraint) {
 	k.t.Helper()
+	if k.box != k.wide { // which limits hold anyway is told by another box
+		return
+	}
 	cuts := slices.Clone(rows) // which possible returns break that keep the others
 	for i := len(cuts) - 1; i >= 0; i-- {
 		others := slices.Delete(slices.Clone(cuts), i, i+1)

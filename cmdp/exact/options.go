@@ -2,6 +2,7 @@ package exact
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 )
@@ -50,6 +51,16 @@ type Options struct {
 	memoryless bool             // no policy has to remember anything
 	unpriced   bool             // nobody asks for prices
 	cutoff     *float64         // of a subproblem of branch and bound, which is of no use from this bound on
+}
+
+// ofAnotherTask returns o for a task that is solved on the way: of its value iterations alone is told, since bounds and
+// objectives are not those of the task that was asked for.
+func (o Options) ofAnotherTask() Options {
+	o.Early = nil
+	if tell := o.Progress; tell != nil {
+		o.Progress = func(iterations int, _, _ float64) { tell(iterations, math.Inf(-1), math.Inf(1)) }
+	}
+	return o
 }
 
 // EarlyGap is the gap of early answers, relative like Options.Gap.

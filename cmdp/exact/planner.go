@@ -223,7 +223,7 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 	if p.m == nil || !p.pricer.traits().relevanceOnly || c.equal(relevanceOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
-	kept, err := p.solve(ctx, limits, opts)
+	kept, err := p.solve(ctx, limits, opts.ofAnotherTask())
 	if errors.Is(err, ErrNoTotal) {
 		return r, nil
 	}

@@ -180,7 +180,7 @@ func (p *Planner) growing(ctx context.Context, task cmdp.Task, opts Options, g g
 		return nil, err
 	}
 	r, err := Solve(ctx, m, cmdp.Task{Target: within, Cost: mean}, Options{Workers: opts.Workers,
-		Iterations: opts.Iterations, Progress: opts.Progress})
+		Iterations: opts.Iterations, Progress: opts.ofAnotherTask().Progress})
 	if errors.Is(err, ErrNoTotal) || err == nil && !(r.Status == Optimal && r.Objective < -1e-9*extent) {
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	if within == nil || err != nil {
 		return nil, err
 	}
-	r, err := p.Solve(ctx, cmdp.Task{Target: within}, opts)
+	r, err := p.Solve(ctx, cmdp.Task{Target: within}, opts.ofAnotherTask())
 	if errors.Is(err, ErrNoTotal) || err == nil && r.Status != Infeasible {
 		return nil, nil
 	}
