@@ -242,7 +242,7 @@ func TestFormatsAgree(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 1))
 	counts := make(map[string]int)
-	for trial := range 24 {
+	for trial := range 40 {
 		time := []string{"horizon: 3", "discount: 0.75", "criterion: average"}[trial%3]
 		p := drawProblem(rng, time)
 		file := p.write(t, 1)
@@ -514,6 +514,52 @@ func checkSimulation(t *testing.T, p *drawnProblem, args ...string) {
 				t.Errorf("%v: %s of %s is %q in CSV, another number in JSON", args, head, line[0], line[at+1])
 			}
 		}
+	}
+}
+
+// TestKeptUpToRounding: limits that a policy keeps exactly in decimal numbers are kept for people, and programs have
+// what rounding, or the end of an episode that is cut, leaves of them.
+func TestKeptUpToRounding(t *testing.T) {
+	rng := rand.New(rand.NewPCG(92, 2))
+	t.Chdir(t.TempDir())
+	tiny := 0
+	for trial := range 40 {
+		n, total, rows := 3+rng.IntN(5), 0, "" // in tenths
+		time := fmt.Sprintf("horizon: %d", n)
+		for s := range n {
+			x := rng.IntN(9)
+			total += x
+			rows += fmt.Sprintf("  - {state: %d, action: go, next: {%d: 1}, returns: [0.%d]}\n", s, min(s+1, n-1), x)
+		}
+		side := []string{"at_most", "at_least"}[trial/3%2]
+		wanted := fmt.Sprintf("goal: {maximize: sum}\nconstraints: [{return: sum, %s: %d.%d}]", side, total/10, total%10)
+		returns := "[sum]"
+		if trial%3 == 0 { // a run that is cut returns less than any
+			x, best := 1+rng.IntN(8), 0.0
+			time, n, best, returns = "discount: 0.75", 1, float64(4*x+4)/10, "[sum, two]"
+			wanted = fmt.Sprintf("goal: {minimize: sum}\ntarget: {ball: {center: [%v, %v], radius: 0.4}}", best, best)
+			rows = fmt.Sprintf("  - {state: 0, action: go, next: {0: 1}, returns: [0.%[1]d, 0.%[2]d]}\n"+
+				"  - {state: 0, action: more, next: {0: 1}, returns: [0.%[2]d, 0.%[2]d]}\n", x, x+1)
+		}
+		text := fmt.Sprintf("format: cmdp/1\n%s\nstates: %d\nstart: 0\nreturns: %s\n%s\ntransitions:\n%s", time, n,
+			returns, wanted, rows)
+		if err := os.WriteFile("sum.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		printed(t, "json", "plan", "sum.yaml", "--policy", "p.csv")
+		args := []string{"simulate", "sum.yaml", "--policy", "p.csv", "--episodes", fmt.Sprint(1 + rng.IntN(9))}
+		checkSimulation(t, &drawnProblem{}, args...)
+		s, _ := inJSON(t, args...)
+		tiny += indicator(*s.Violation > 0)
+		words, _ := printed(t, "markdown", args...)
+		rest := tables(words)[0]
+		if row := rest[len(rest)-1]; row[0] != "violation" || row[1] != "0" || row[3] != "0" ||
+			!strings.Contains(words, "The policy keeps every limit.") {
+			t.Errorf("%v violates %s by %g\n%s", row, text, *s.Violation, words)
+		}
+	}
+	if tiny < 4 {
+		t.Errorf("rounding shows in %d violations: want more", tiny)
 	}
 }
 

@@ -347,7 +347,7 @@ func TestAdviceGoesByEachLimit(t *testing.T) {
 }
 
 // TestCertificateNumbers wants a certificate to have the support of the target in its direction: harm ≤ 0.7 in the
-// direction (0, 1) has 0.7.
+// direction (0, 1) has 0.7. It is told if it is certain, or most of the recent episodes agree.
 func TestCertificateNumbers(t *testing.T) {
 	p, err := load(diceFile(t, "goal: {maximize: gain}\nconstraints: [{return: harm, at_most: 0.7}]\n"))
 	if err != nil {
@@ -362,6 +362,31 @@ func TestCertificateNumbers(t *testing.T) {
 	}
 	if c := s.certificate(cmdp.Findings{GapDirection: []float64{0, 1}}); c != nil {
 		t.Errorf("no gap: %+v", c)
+	}
+	p, err = load(diceFile(t, "goal: {maximize: gain}\nconstraints: [{return: harm, at_most: 0.7, at_least: -0.25}, "+
+		"{return: gain, at_most: 2, at_least: 0.5}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(92, 1))
+	for range 100 {
+		s := &session{Contest: &contest.Contest{Task: p.Task}, p: p}
+		f := cmdp.Findings{Gap: rng.Float64() - 0.25, GapEpisode: rng.IntN(99), GapShare: rng.Float64()}
+		if rng.IntN(2) == 0 {
+			s.Planner = "mvp" // has no bounds that are certain
+		}
+		angle := 2 * math.Pi * rng.Float64()
+		f.GapDirection = []float64{math.Cos(angle), math.Sin(angle)}
+		x, y := f.GapDirection[0], f.GapDirection[1]
+		support := max(0.5*x, 2*x) + max(-0.25*y, 0.7*y)
+		c := s.certificate(f)
+		if told := f.Gap > 0 && (s.Planner != "mvp" || f.GapShare >= 0.5); told != (c != nil) {
+			t.Errorf("%+v, certain: %v: %+v", f, s.Planner != "mvp", c)
+		} else if told && (!same(float64(c.Support), support) || !same(float64(c.Value), support+f.Gap) ||
+			!same(float64(c.Distance), f.Gap) || c.Episode != f.GapEpisode || float64(c.Share) != f.GapShare ||
+			float64(c.Direction.Values[0]) != x || float64(c.Direction.Values[1]) != y) {
+			t.Errorf("%+v: %+v, want the support %g", f, c, support)
+		}
 	}
 }
 

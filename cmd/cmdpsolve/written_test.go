@@ -382,6 +382,12 @@ func TestWhatModelsLeaveOut(t *testing.T) {
 func TestOneModelOverAnother(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(returns int) string {
+		if returns == 0 { // no problem has none
+			if err := os.WriteFile("has0.tra", []byte("1 1 1\n0 0 0 1\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return "has0.tra"
+		}
 		names, values := make([]string, returns), make([]string, returns)
 		for i := range names {
 			names[i], values[i] = fmt.Sprint("r", i), fmt.Sprint(i+1)
@@ -396,11 +402,16 @@ func TestOneModelOverAnother(t *testing.T) {
 		return file
 	}
 	inTheWay := regexp.MustCompile(`\S+ is there from before`)
-	for before := 1; before < 4; before++ {
-		for after := 1; after < 4; after++ {
+	for before := range 4 {
+		for after := range 4 {
 			out := fmt.Sprintf("m%d%d.tra", before, after)
 			printed(t, "json", "convert", write(before), out)
-			status, said := called("convert " + write(after) + " " + out)
+			file := write(after)
+			old := contents(t)
+			status, said := called("convert " + file + " " + out)
+			if status != exitDone && !maps.Equal(old, contents(t)) {
+				t.Errorf("%d after %d: refused, and files are written: %s", after, before, said)
+			}
 			for tries := 0; status != exitDone && tries < 9; tries++ {
 				name, _, _ := strings.Cut(inTheWay.FindString(said), " ")
 				clean := fmt.Sprintf("clean%d.tra", after)
@@ -410,7 +421,7 @@ func TestOneModelOverAnother(t *testing.T) {
 					t.Fatalf("%d after %d: %s: %v", after, before, said, err)
 				}
 				var told, errs strings.Builder
-				if run(t.Context(), []string{"convert", clean, "spoilt.yaml", "--horizon", "2", "--format", "json"}, &told,
+				if run(t.Context(), []string{"convert", clean, "spoilt.umb", "--format", "json"}, &told,
 					&errs) == exitDone && len(answerOf(t, told.String()).texts("rewards")) == after {
 					t.Errorf("%d after %d: %s is in the way, and is not read: %s", after, before, beside, said)
 				}
@@ -419,9 +430,48 @@ func TestOneModelOverAnother(t *testing.T) {
 				}
 				status, said = called("convert " + write(after) + " " + out)
 			}
-			text, _ := printed(t, "json", "convert", out, "back.yaml", "--horizon", "2")
+			text, _ := printed(t, "json", "convert", out, "back.umb")
 			if got := len(answerOf(t, text).texts("rewards")); got != after {
 				t.Errorf("%d returns written over %d: %d are read", after, before, got)
+			}
+		}
+	}
+}
+
+// TestAskedFromAnyFolder: a file that asks a property of a model finds the model, whatever folders the two are in and
+// from where the command is called.
+func TestAskedFromAnyFolder(t *testing.T) {
+	top := t.TempDir()
+	for _, folder := range []string{"a", "a/b", "c"} {
+		if err := os.MkdirAll(filepath.Join(top, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := "mdp\nmodule m\n  x : [0..2] init 0;\n  [go] x<2 -> 0.75:(x'=x+1) + 0.25:(x'=x);\n" +
+		"  [leap] x=0 -> 0.5:(x'=2) + 0.5:(x'=0);\n  [] x=2 -> true;\nendmodule\n" +
+		"rewards\n  [go] true : 1;\n  [leap] true : 2.5;\nendrewards\n"
+	folders := []string{"", "a", "a/b", "c"}
+	for k, of := range folders {
+		model := filepath.Join(top, of, fmt.Sprint("m", k, ".nm"))
+		if err := os.WriteFile(model, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, to := range folders {
+			ask := filepath.Join(top, to, fmt.Sprint("ask", k, ".yaml"))
+			from := filepath.Join(top, folders[(i+k+1)%4])
+			t.Chdir(from)
+			in, out := model, ask
+			if i != 3 {
+				in, _ = filepath.Rel(from, model)
+			}
+			if k != 3 {
+				out, _ = filepath.Rel(from, ask)
+			}
+			printed(t, "json", "convert", in, out, "--property", "Rmin=? [F x=2]")
+			t.Chdir(filepath.Join(top, folders[(i+2)%4]))
+			told, _ := printed(t, "json", "plan", ask, "--outside")
+			if got := answerOf(t, told); !near(got.num("objective"), 8.0/3) {
+				t.Errorf("%s that asks about %s: %v", ask, model, got)
 			}
 		}
 	}
