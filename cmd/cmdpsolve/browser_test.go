@@ -198,13 +198,13 @@ func planned(t *testing.T, args ...string) float64 {
 }
 
 // serveCommand runs the command explore, and returns the address and what ends it.
-func serveCommand(t *testing.T, problem string) (url string, stop func()) {
+func serveCommand(t *testing.T, args ...string) (url string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"explore", problem, "--no-open", "--timeout", "1h"}, in, io.Discard)
+		done <- run(ctx, append([]string{"explore", "--no-open", "--timeout", "1h"}, args...), in, io.Discard)
 		in.Close()
 	}()
 	if _, err := fmt.Fscanln(out, &url); err != nil {

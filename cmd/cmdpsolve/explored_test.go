@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -869,5 +871,81 @@ func TestExploredAlways(t *testing.T) {
 	}
 	if _, err := a.ask("about", answer{"given": map[string]any{"always": map[string]any{"2": 1}}}); err == nil {
 		t.Error("a limit on expected returns is moved as one of every episode")
+	}
+}
+
+// askServed asks a question of a page that is served, as its scripts do; it returns the last line.
+func askServed(t *testing.T, url, name string, question answer) answer {
+	t.Helper()
+	text, err := json.Marshal(question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := http.Post(url+"ask/"+name, "application/json", bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	data, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return answerOf(t, lines[len(lines)-1]).obj("answer")
+}
+
+// TestExploreCalled: a page that was called with options and is given values besides shows what the command that it
+// names finds, and saves that problem.
+func TestExploreCalled(t *testing.T) {
+	flagFolder(t)
+	none := map[string]any{}
+	width := func(x float64) map[string]any { return map[string]any{"width": map[string]any{"interval": x}} }
+	set := func(name string, x float64) map[string]any { return map[string]any{"set": map[string]any{name: x}} }
+	for _, c := range []struct {
+		called []string
+		given  []map[string]any
+	}{
+		{[]string{"delivery.yaml", "--set", "risk=0.05"}, []map[string]any{none, set("wanted", 0.6), set("risk", 0.04),
+			width(0.01), {"always": map[string]any{"2": 6.0}}}},
+		{[]string{"delivery.yaml", "--resolution", "0.25", "--set", "wanted=0.6"}, []map[string]any{none, set("risk", 0.05)}},
+		{[]string{"parcel.yaml"}, []map[string]any{none, width(0.02)}},
+		{[]string{"courier.prism", "--const", "N=4", "--property", "courier.props:cheap"}, []map[string]any{none}},
+	} {
+		url, stop := serveCommand(t, c.called...)
+		for _, given := range c.given {
+			about := askServed(t, url, "about", answer{"given": given})
+			q := answer{"given": given, "limits": about["limits"]}
+			plan := askServed(t, url, "plan", q)
+			q["id"] = plan["id"]
+			saved := askServed(t, url, "files", q)
+			words := shellWord.FindAllString(saved.text("command"), -1)
+			for i := range words {
+				words[i] = strings.Trim(words[i], "'")
+			}
+			if err := os.WriteFile("problem.yaml", []byte(saved.text("problem")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, word := range c.called {
+				if _, always := given["always"]; !always && !slices.Contains(words, word) {
+					t.Errorf("%v, given %v: the command %v has no %s", c.called, given, words, word)
+				}
+			}
+			text, _ := printed(t, "json", append(words[1:], "--gap", "1e-8")...)
+			want := answerOf(t, text)
+			if saved.has("problem") && !want.is("rounded") {
+				text, _ = printed(t, "json", "plan", "problem.yaml", "--gap", "1e-8")
+				if again := answerOf(t, text).num("objective"); !near(again, want.num("objective")) {
+					t.Errorf("%v, given %v: the problem that is saved has %g: want %g", c.called, given, again,
+						want.num("objective"))
+				}
+			}
+			if got := plan.obj("report"); got.text("status") != want.text("status") || plan.text("wanted") !=
+				want.text("wanted") || !near(got.num("objective"), want.num("objective")) {
+				t.Errorf("%v, given %v: %s %g, %s: the command %v says %s %g, %s", c.called, given, got.text("status"),
+					got.num("objective"), plan.text("wanted"), words, want.text("status"), want.num("objective"),
+					want.text("wanted"))
+			}
+		}
+		stop()
 	}
 }

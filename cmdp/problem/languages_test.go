@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -100,6 +101,49 @@ func TestLanguageDeadlocks(t *testing.T) {
 	where, err := m.Described.Where("x>0 & x<N")
 	if err != nil || !slices.Equal(where, []int32{1, 2}) {
 		t.Error(where, err)
+	}
+}
+
+// TestConditionsAreWritten: sets of states in conditions on variables are read back as the same sets from a file that
+// has the rows of the model.
+func TestConditionsAreWritten(t *testing.T) {
+	const model = "mdp module m x : [0..2]; b : bool; [go] x<2 -> 0.5:(x'=x+1) + 0.5:(b'=!b); [turn] x<2 -> (b'=!b); " +
+		"endmodule label \"far\" = x=2; rewards \"r\" b : 1; endrewards"
+	sets := []string{"x=0 & b", "b", `{not: "x=1"}`, `{and: ["x>0", b]}`, `["x=0", {not: b}, far]`, "far", `"\"far\""`,
+		`{or: [{and: [far, {not: b}]}, "x=1"]}`}
+	for i, set := range sets {
+		text := fmt.Sprintf("format: cmdp/1\nhorizon: 3\ntransitions: {file: m.prism}\nreturns: {r: {reward: r}, "+
+			"come: {reach: %s, while: %s}, at: {visits: %[1]s}}\n", set, sets[(i+3)%len(sets)])
+		p, err := problem.Parse("p.yaml", []byte(text), fstest.MapFS{"m.prism": {Data: []byte(model)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written bytes.Buffer
+		if err := problem.Write(&written, p); err != nil {
+			t.Fatal(err)
+		}
+		back, err := problem.Parse("back.yaml", written.Bytes(), nil)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", set, err, &written)
+			continue
+		}
+		of := func(p *problem.Problem) (all [][]bool) {
+			for _, kind := range p.Kinds[1:] {
+				for _, set := range []*problem.StateSet{kind.Reach, kind.While, kind.Visits} {
+					if set != nil {
+						in, err := p.StatesIn(set)
+						if err != nil {
+							t.Error(err)
+						}
+						all = append(all, in)
+					}
+				}
+			}
+			return all
+		}
+		if want := of(p); !slices.EqualFunc(of(back), want, slices.Equal) || len(want) != 3 {
+			t.Errorf("%s: %v are read back as %v", set, want, of(back))
+		}
 	}
 }
 

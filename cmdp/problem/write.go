@@ -272,9 +272,38 @@ func (f *writer) returns() []byte {
 			}
 		}
 	}
+	finder := newStateFinder(p, p.Model.States())
 	return appendAll(nil, "{}", len(kinds), func(b []byte, i int) []byte {
-		return appendValue(append(appendName(b, p.Returns[i]), ": "...), reflect.ValueOf(&kinds[i]).Elem())
+		kind := kinds[i]
+		for _, set := range []**StateSet{&kind.Reach, &kind.While, &kind.Visits} {
+			*set = finder.spelled(*set)
+		}
+		return appendValue(append(appendName(b, p.Returns[i]), ": "...), reflect.ValueOf(&kind).Elem())
 	})
+}
+
+// spelled returns a set, that has been checked, with lists of states in the place of conditions on variables: a file
+// that has rows has no model in a language, whose conditions they are.
+func (f *stateFinder) spelled(set *StateSet) *StateSet {
+	if set == nil || f.p.Described == nil {
+		return set
+	}
+	all := func(sets []*StateSet) (out []*StateSet) {
+		for _, part := range sets {
+			out = append(out, f.spelled(part))
+		}
+		return out
+	}
+	_, isState := stateNamed(set.Name, f.number, f.states)
+	if _, isLabel := f.label[set.Name]; set.Name == "" || isState || isLabel {
+		return &StateSet{Name: set.Name, Not: f.spelled(set.Not), And: all(set.And), Or: all(set.Or)}
+	}
+	states, _ := f.where(set.Name) // it has been checked
+	out := &StateSet{Or: []*StateSet{}}
+	for _, s := range states {
+		out.Or = append(out.Or, &StateSet{Name: strconv.Itoa(int(s))})
+	}
+	return out
 }
 
 func (f *writer) start() []byte {
