@@ -52,7 +52,7 @@ func TestExploreInBrowser(t *testing.T) {
 	for name, try := range map[string]func(*testing.T,
 		context.Context){"feasible": tryFeasible, "early": tryEarly, "infeasible": tryInfeasible,
 		"cancelled": tryCancelled, "memory": tryMemory, "given": tryGiven, "stopped": tryStopped, "marks": tryMarks,
-		"fleet": tryFleet, "width": tryWidth, "shown": tryShown} {
+		"fleet": tryFleet, "width": tryWidth, "shown": tryShown, "links": tryLinks} {
 		t.Run(name, func(t *testing.T) { try(t, chrome) })
 	}
 }
@@ -330,6 +330,87 @@ func tryWidth(t *testing.T, chrome context.Context) {
 	}
 }
 
+// tryLinks: a page that is opened by a link has the goal, limits, values and target that the link has, and its address
+// is that link.
+func tryLinks(t *testing.T, chrome context.Context) {
+	rng := rand.New(rand.NewPCG(92, 5))
+	target := filepath.Join(t.TempDir(), "target.yaml")
+	if err := os.WriteFile(target, []byte("format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [gain, cost]\n"+
+		"goal: {maximize: gain}\ntarget: {ball: {center: [0, 1], radius: 0.5}}\ntransitions:\n"+
+		"  - {state: 0, action: 0, next: {0: 1}, returns: [0, 1]}\n"+
+		"  - {state: 0, action: 1, next: {0: 1}, returns: [1, 0]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	grown := 0
+	for _, file := range []string{target, "../../docs/examples/delivery.yaml", "../../docs/examples/parcel.yaml"} {
+		at, stop := serveCommand(t, file)
+		defer stop()
+		about := pageOf(t, file).about
+		for range 2 {
+			limits, set, always, width := []any{}, map[string]any{}, map[string]any{}, map[string]any{}
+			for _, r := range about.list("returns") {
+				if rng.IntN(2) == 0 {
+					of := map[string]any{"return": r.text("name"), "kind": []string{"at_least", "at_most"}[rng.IntN(2)],
+						"value": (r.num("min") + r.num("max")) / 2, "on": rng.IntN(3) > 0}
+					limits = append(limits, of)
+				}
+			}
+			goal := map[string]any{"kind": []string{"maximize", "minimize"}[rng.IntN(2)],
+				"return": about.list("returns")[rng.IntN(len(about.list("returns")))].text("name")}
+			state := answer{"goal": goal, "inflate": 0.0, "limits": limits,
+				"given": map[string]any{"set": set, "always": always, "width": width}}
+			if about.is("target") {
+				state["inflate"] = float64(1+rng.IntN(5)) / 8
+				grown++
+			}
+			for _, l := range about.list("always") {
+				always[fmt.Sprint(l.num("constraint"))] = l.num("value") + 1
+				set["risk"] = 0.04
+			}
+			if about.is("intervals") && !about.is("target") {
+				width["interval"] = 0.01
+			}
+			data, err := json.Marshal(state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := open(t, chrome, at+"#"+url.PathEscape(string(data)))
+			b.drawn()
+			var now string
+			b.run(chromedp.Evaluate("decodeURIComponent(location.hash.slice(1))", &now))
+			if got := answerOf(t, now); fmt.Sprint(got) != fmt.Sprint(state) {
+				t.Errorf("%s: opened by %v, the page has %v", file, state, got)
+			}
+			controls := map[string]float64{} // by what is controlled
+			for name, x := range set {
+				controls[`[data-given="`+name+`"]`] = x.(float64)
+			}
+			for _, l := range about.list("always") {
+				controls[`[data-given="`+l.text("name")+`"]`] = l.num("value") + 1
+			}
+			if about.is("target") {
+				controls[`[data-limit="target"]`] = state.num("inflate")
+			}
+			for at, want := range controls {
+				if x := b.number(fmt.Sprintf("document.querySelector('%s input[type=number]').valueAsNumber", at)); x != want {
+					t.Errorf("%s: opened by %v, %s is %v", file, state, at, x)
+				}
+			}
+			wanted := b.text("#wanted")
+			for _, l := range (answer{"": limits}).list("") {
+				if strings.Contains(wanted, l.text("return")+" "+map[string]string{"at_most": "≤ ", "at_least": "≥ "}[l.
+					text("kind")]) != l.is("on") {
+					t.Errorf("%s: opened by %v, the page plans for %s", file, state, wanted)
+				}
+			}
+			b.run(chromedp.Navigate("about:blank"))
+		}
+	}
+	if grown == 0 {
+		t.Error("no target is grown")
+	}
+}
+
 // tryStopped: the page says that the server has stopped, before anything is asked.
 func tryStopped(t *testing.T, chrome context.Context) {
 	url, stop := serveCommand(t, "inventory")
@@ -385,7 +466,7 @@ func tryShown(t *testing.T, chrome context.Context) {
 	rng := rand.New(rand.NewPCG(83, 4))
 	counts := make(map[string]int)
 	few := func() bool {
-		return counts["beyond"] < 4 || counts["given"] < 4 || counts["below"] < 1 || counts["raised"] < 1
+		return counts["beyond"] < 4 || counts["given"] < 4 || counts["below"] < 1 || counts["equal"] < 1 || counts["raised"] < 1
 	}
 	for trial := 0; trial < 40 && few(); trial++ {
 		var mu sync.Mutex
@@ -404,19 +485,23 @@ func tryShown(t *testing.T, chrome context.Context) {
 			}
 		}))
 		b.drawn()
+		moved := 0.0
 		look := func(kept answer) answer {
 			var shows answer
 			b.drawn()
 			b.run(chromedp.Evaluate(pageShows, &shows))
 			mu.Lock()
 			defer mu.Unlock()
-			checkPageShows(t, counts, shows, answered, kept)
+			checkPageShows(t, counts, shows, answered, kept, moved)
 			return answered["plan"].obj("report")
 		}
 		kept := look(nil)
 		if kept.text("status") == "optimal" {
-			b.run(chromedp.Click("#keep"), chromedp.Evaluate(`(() => { const f = document.querySelector("#limits input[type=number]");
-				f.value = Number(f.value) + 0.125; f.dispatchEvent(new Event("change", { bubbles: true })); })()`, nil))
+			mu.Lock()
+			moved = returned(answered)
+			mu.Unlock()
+			b.run(chromedp.Click("#keep"), chromedp.Evaluate(fmt.Sprintf(`(() => { const f = document.querySelector("#limits input[type=number]");
+				f.value = %v; f.dispatchEvent(new Event("change", { bubbles: true })); })()`, moved), nil))
 			b.wait(`document.body.dataset.plan > 1`)
 			look(kept)
 		}
@@ -430,8 +515,21 @@ func tryShown(t *testing.T, chrome context.Context) {
 	}
 }
 
+// returned is a value for the first limit, which some of the episodes return where it is one of their returns.
+func returned(answered map[string]answer) float64 {
+	limit := answered["about"].list("limits")[0]
+	for k, r := range answered["about"].list("returns") {
+		if r.text("name") == limit.text("return") && answered["episodes"].has("returns") {
+			values := answered["episodes"].list("returns")[k].numbers("values")
+			slices.Sort(values)
+			return values[len(values)/2]
+		}
+	}
+	return limit.num("value") + 0.125
+}
+
 func checkPageShows(t *testing.T, counts map[string]int, shows answer, answered map[string]answer,
-	kept answer) {
+	kept answer, moved float64) {
 	t.Helper()
 	plan, about := answered["plan"], answered["about"]
 	r := plan.obj("report")
@@ -493,7 +591,7 @@ func checkPageShows(t *testing.T, counts map[string]int, shows answer, answered 
 	for i, l := range shows.list("limits") {
 		given, slack, price := about.list("limits")[i], math.Inf(1), 0.0
 		if kept != nil && i == 0 {
-			given = answer{"kind": given["kind"], "return": given["return"], "value": given.num("value") + 0.125}
+			given = answer{"kind": given["kind"], "return": given["return"], "value": moved}
 		}
 		for _, of := range r.list("constraints") { // of several the least slack counts, and a unit more of all
 			if of.text("kind")+" "+of.text("return") == l.text("of") {
@@ -517,6 +615,7 @@ func checkPageShows(t *testing.T, counts map[string]int, shows answer, answered 
 		if given.text("kind") == "at_least" {
 			side = "below"
 			counts["below"]++
+			counts["equal"] += indicator(kept != nil && i == 0)
 		}
 		for k, name := range about.list("returns") {
 			if name.text("name") != shows.text("which") {
