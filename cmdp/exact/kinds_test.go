@@ -528,6 +528,9 @@ func TestEveryKind(t *testing.T) {
 				}
 				verdicts[r.Status]++
 				k.checkProof(name, task, r)
+				if k.m != nil {
+					Fits(t, k.m, task, r)
+				}
 				rough := rand.New(rand.NewPCG(rng.Uint64(), 1))
 				for way := range 3 {
 					k.checkRough(name, rough, way, want, task)
@@ -677,7 +680,7 @@ func (k *kind) checkRough(name string, rng *rand.Rand, way int, want float64, ta
 	}
 	programs := 1
 	if k.m != nil && k.m.Discount() == 1 && k.m.Horizon() == 0 {
-		programs = 6
+		programs = 1 + 4*k.dim // up to four that tell whether a total grows
 	}
 	if opts.Iterations > 0 && told > programs*(opts.Iterations+1) || early > programs {
 		k.t.Errorf("%s: %d value iterations and %d early answers: want at most %d and one", name, told, early,
@@ -979,15 +982,19 @@ func (k *kind) checkDeterministic(name string, rng *rand.Rand, form []float64, r
 		return
 	}
 	want := math.Inf(1)
+	var kept [][]float64
 	for _, v := range k.pure {
 		breaks := func(r cmdp.Constraint) bool { return floats.Dot(r.Normal, v) > r.Offset+1e-9*k.unit }
 		if !slices.ContainsFunc(rows, breaks) {
-			want = min(want, floats.Dot(form, v))
+			kept, want = append(kept, v), min(want, floats.Dot(form, v))
 		}
 	}
 	task, err := k.task(form, rows)
 	if err != nil {
 		k.t.Fatal(err)
+	}
+	if rng.IntN(4) == 0 {
+		k.checkDeterministicFront(name, rng, task, kept)
 	}
 	cut := DeterministicOptions{Nodes: 1 + rng.IntN(3)}
 	inTime := DeterministicOptions{Options: OnTicks(Options{Budget: time.Duration(1+rng.IntN(12)) * time.Second})}
@@ -1008,6 +1015,43 @@ func (k *kind) checkDeterministic(name string, rng *rand.Rand, form []float64, r
 		}
 		if r.Policy != nil {
 			k.checkReturns(name+", without draws", r.Returns, rows, r.Policy, nil, nil)
+		}
+	}
+}
+
+// checkDeterministicFront compares the curve of policies that never draw with all of them: each point is that of its
+// policy, none of all betters one, and each is bettered or matched by one.
+func (k *kind) checkDeterministicFront(name string, rng *rand.Rand, task cmdp.Task, kept [][]float64) {
+	k.t.Helper()
+	over := [2][]float64{axis(k.dim, 0, float64(1-2*rng.IntN(2))), axis(k.dim, 1, float64(1-2*rng.IntN(2)))}
+	if rng.IntN(2) == 0 {
+		over[0][1] = 0.5
+	}
+	points, status, err := DeterministicFront(k.t.Context(), k.m, task, over, DeterministicOptions{})
+	wanted := Optimal
+	if len(kept) == 0 {
+		wanted = Infeasible
+	}
+	if err != nil || status != wanted {
+		k.t.Errorf("%s: curve without draws: %v, %v: want %v", name, status, err, wanted)
+	}
+	room := 1e-5 * k.unit
+	within := func(a, b []float64) bool { return a[0] <= b[0]+room && a[1] <= b[1]+room }
+	of := func(v []float64) []float64 { return []float64{floats.Dot(over[0], v), floats.Dot(over[1], v)} }
+	for i, p := range points {
+		if got := k.evaluated(p.Policy); !floats.EqualFunc(of(got), p.Objectives, k.near) ||
+			i > 0 && !(p.Objectives[0] > points[i-1].Objectives[0] && p.Objectives[1] < points[i-1].Objectives[1]) {
+			k.t.Errorf("%s: point %d of a curve without draws: %v, its policy has %v", name, i, p.Objectives, got)
+		}
+		for _, v := range kept {
+			if y := of(v); within(y, p.Objectives) && (y[0] < p.Objectives[0]-room || y[1] < p.Objectives[1]-room) {
+				k.t.Errorf("%s: point %d of a curve without draws: %v, a policy has %v", name, i, p.Objectives, y)
+			}
+		}
+	}
+	for _, v := range kept {
+		if !slices.ContainsFunc(points, func(p DeterministicPoint) bool { return within(p.Objectives, of(v)) }) {
+			k.t.Errorf("%s: a curve without draws has nothing as good as %v", name, of(v))
 		}
 	}
 }

@@ -139,10 +139,11 @@ func sameValue(stated, found, margin, statedMargin float64) bool {
 	return math.Abs(stated-found) <= margin+256*roundoff*math.Abs(found)
 }
 
-// heldValue is sameValue, or that a value is stated that is a little lower, which was found in fewer steps.
+// heldValue is sameValue, or that a value is stated that is a little lower, which was found in fewer steps. How little
+// that is where returns cancel out tells the margin, whatever their units.
 func heldValue(stated, found, margin, statedMargin float64) bool {
 	return sameValue(stated, found, margin, statedMargin) ||
-		stated <= found && stated >= found-1e-10*(1+math.Abs(found))
+		stated <= found && stated >= found-math.Max(1e-10*(1+math.Abs(found)), 16*statedMargin)
 }
 
 // leastMargin is the least margin that a statement may have whose rounding errors come to margin here: a share
