@@ -21,6 +21,8 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // explorerOf makes an explorer of a problem file.
@@ -118,8 +120,23 @@ func drawn(rng *rand.Rand, when string, steps int, pieces bool) string {
 	return string(text)
 }
 
+// wouldDo returns how often a plan without a horizon would take each of the three actions of a state where it never
+// comes: what its components do there, as often as each is drawn.
+func wouldDo(plan *played, s int) []float64 {
+	mixture := plan.mixture
+	if plan.policy != nil {
+		mixture = []exact.WeightedPolicy{{Weight: 1, Policy: plan.policy}}
+	}
+	shares, of := make([]float64, 3), make([]float64, 3)
+	for _, c := range mixture {
+		c.Policy.Distribution(of, 0, s)
+		floats.AddScaled(shares, c.Weight, of)
+	}
+	return shares
+}
+
 // TestExploredPolicyEarnsItsReturns adds up what the page says of a plan's policy: visits, times the share of
-// an action, times what it earns, are the returns of the plan.
+// an action, times what it earns, are the returns of the plan. Where it never comes shares are those of [wouldDo].
 func TestExploredPolicyEarnsItsReturns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 23))
 	drawnAtStart := 0
@@ -174,6 +191,18 @@ func TestExploredPolicyEarnsItsReturns(t *testing.T) {
 				forever := when == "discount" || when == "average" // where it says what is done also where it never comes
 				if (at.Visits > 0 || forever) && math.Abs(total-1) > 1e-9 {
 					t.Errorf("problem %d, %s: shares of %s add up to %g", k, when, at.Name, total)
+				}
+				if !forever || at.Visits > 0 {
+					continue
+				}
+				for a, want := range wouldDo(plan, at.State) {
+					got, i := 0.0, slices.Index(at.Names, e.ActionName(0, at.State, a))
+					if i >= 0 {
+						got = at.Shares[i]
+					}
+					if !(math.Abs(got-want) <= 1e-9) {
+						t.Errorf("problem %d, %s: share %g of action %d of %s: want %g", k, when, got, a, at.Name, want)
+					}
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -27,11 +28,24 @@ func TestMarksOfMap(t *testing.T) {
 }
 
 // TestEndsOfEpisodes: a state of rest is called after the return that every step into it has, if there is one alone.
+// The map has that at the place of the state, and where episodes start and what labels say.
 func TestEndsOfEpisodes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(70, 5))
 	file, returns := filepath.Join(t.TempDir(), "ends.yaml"), []string{"a", "b", "c"}
 	for range 30 {
-		text := "format: cmdp/1\nhorizon: 2\nstates: 6\nstart: 0\nreturns: [a, b, c]\ngoal: {maximize: a}\ntransitions:\n"
+		text := "format: cmdp/1\nhorizon: 2\nstates: [r0c0, r0c1, r0c2, r1c0, r1c1, r1c2]\nreturns: [a, b, c]\n" +
+			"goal: {maximize: a}\n"
+		start, labelled := rng.Perm(6)[:2], rng.Perm(6)[:3]
+		marked := map[gridMark]bool{}
+		mark := func(s int, name string) { marked[gridMark{s / 3, s % 3, name}] = true }
+		for _, s := range start {
+			mark(s, "start")
+		}
+		mark(labelled[0], "lit")
+		mark(labelled[1], "lit")
+		mark(labelled[2], "c")
+		text += fmt.Sprintf("start: {%d: 0.5, %d: 0.5}\nlabels: {lit: [%d, %d], c: [%d]}\ntransitions:\n", start[0],
+			start[1], labelled[0], labelled[1], labelled[2])
 		for s := 3; s < 6; s++ {
 			text += fmt.Sprintf("  - {state: %d, action: stay, next: {%[1]d: 1}, returns: [0, 0, 0]}\n", s)
 		}
@@ -57,6 +71,7 @@ func TestEndsOfEpisodes(t *testing.T) {
 			if want[s] = "end"; len(names) == 1 {
 				want[s] = names[0]
 			}
+			mark(s, want[s])
 		}
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -67,6 +82,18 @@ func TestEndsOfEpisodes(t *testing.T) {
 		}
 		if got := endings(p.Problem); !maps.Equal(got, want) {
 			t.Errorf("%s: %v: want %v", text, got, want)
+		}
+		marks := gridOf(p.Query).Marks
+		inOrder := slices.IsSortedFunc(marks, func(a, b gridMark) int {
+			return cmp.Or(a.Row-b.Row, a.Column-b.Column, strings.Compare(a.Name, b.Name))
+		})
+		for _, m := range marks {
+			if !marked[m] {
+				t.Errorf("%s: mark %v", text, m)
+			}
+		}
+		if !inOrder || len(marks) != len(marked) {
+			t.Errorf("%s: marks %v: want %v in order", text, marks, marked)
 		}
 	}
 }
@@ -142,5 +169,57 @@ func TestPlacesInNames(t *testing.T) {
 				t.Errorf("%s: %v, %v", name, place, is)
 			}
 		}
+	}
+}
+
+// TestPlacesOfNames: of states that are called after the same place the first has it. There is a map if nine of ten
+// states have a place, and the map has two rows and columns, and a state for every four cells.
+func TestPlacesOfNames(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 12))
+	forms := []string{"r%[1]dc%[2]d", "%d,%d", "x%[2]dy%[1]d"}
+	shown, twins := 0, 0
+	for range 1000 {
+		rows, columns := 1+rng.IntN(4), 1+rng.IntN(6)
+		list, n := []*problem.Place{}, rows*columns
+		for i := range n {
+			list = append(list, &problem.Place{Row: i / columns, Column: i % columns})
+		}
+		for range rng.IntN(3) { // called otherwise
+			list = append(list, nil)
+		}
+		for range rng.IntN(2) {
+			list = append(list, list[rng.IntN(n)])
+		}
+		for range rng.IntN(2) {
+			list = append(list, &problem.Place{Row: rng.IntN(rows), Column: rng.IntN(6 * columns)})
+		}
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		var names []string
+		want, owner := map[int]problem.Place{}, map[problem.Place]bool{}
+		last := problem.Place{}
+		for s, at := range list {
+			if at == nil {
+				names = append(names, fmt.Sprintf("hall %d", s))
+				continue
+			}
+			names = append(names, fmt.Sprintf(forms[rng.IntN(len(forms))], at.Row, at.Column))
+			if owner[*at] {
+				twins++
+				continue
+			}
+			owner[*at], want[s] = true, *at
+			last.Row, last.Column = max(last.Row, at.Row), max(last.Column, at.Column)
+		}
+		cells := (last.Row + 1) * (last.Column + 1)
+		if 10*len(want) < 9*len(list) || last.Row == 0 || last.Column == 0 || 4*len(list) < cells {
+			want = nil
+		}
+		if got := placesNamed(names); !maps.Equal(got, want) || (got == nil) != (want == nil) {
+			t.Errorf("%q: %v: want %v", names, got, want)
+		}
+		shown += indicator(want != nil)
+	}
+	if shown < 200 || shown > 800 || twins < 100 {
+		t.Errorf("%d maps, %d states in places of others: want more", shown, twins)
 	}
 }
