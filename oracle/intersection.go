@@ -42,7 +42,8 @@ const (
 type IntersectionProjector struct {
 	dim     int
 	members []Member
-	total   int // the sum of the dimensions of the members' sets
+	weights []float64 // of the members' squared distances, see weight
+	total   int       // the sum of the dimensions of the members' sets
 	pool    sync.Pool
 }
 
@@ -71,6 +72,9 @@ func NewIntersectionProjector(dim int, members ...Member) (*IntersectionProjecto
 				return nil, fmt.Errorf("oracle: row %d of member %d has %d entries: want %d", i, k, len(r), dim)
 			}
 		}
+	}
+	for k := range members {
+		s.weights = append(s.weights, s.members[k].weight())
 	}
 	s.pool.New = func() any { return newMultipliers(s) }
 	if err := s.prove(); err != nil {
@@ -113,6 +117,19 @@ func (m *Member) apply(w, x []float64) {
 	if m.Shift != nil {
 		floats.Add(w, m.Shift)
 	}
+}
+
+// weight returns what the square of a distance between images counts beside that of points: one over the square of the
+// longest row if that is below 1. Without it a map into a coarse unit would leave its condition hardly any weight.
+func (m *Member) weight() float64 {
+	longest := 0.0
+	for _, r := range m.Matrix {
+		longest = math.Max(longest, floats.Norm(r, 2))
+	}
+	if w := 1 / (longest * longest); w > 1 && !math.IsInf(w, 1) {
+		return w
+	}
+	return 1
 }
 
 // addTransposed adds scale·Matrixᵀ·y to g.

@@ -8,10 +8,10 @@ import (
 
 // multipliers is the work space of one call of an IntersectionProjector: it minimises
 //
-//	½‖x − target‖² + ½·penalty·Σ ‖r_i‖²,   r_i = w_i − Π_i(w_i),   w_i = M_i x + t_i + u_i
+//	½‖x − target‖² + ½·penalty·Σ weight_i·‖r_i‖²,   r_i = w_i − Π_i(w_i),   w_i = M_i x + t_i + u_i
 //
 // over x, and then renews u_i = r_i. At a fixed point M_i x + t_i = Π_i(w_i) is in
-// the set, and penalty·u_i is a normal there.
+// the set, and penalty·weight_i·u_i is a normal there.
 type multipliers struct {
 	*IntersectionProjector
 	target, best []float64
@@ -83,13 +83,13 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 	quiet, least, best := 0, math.Inf(1), math.Inf(1)
 	for range penaltyRounds {
 		w.minimize()
-		gap, excess := w.certify()
+		missed, gap, excess := w.certify()
 		rest := floats.Norm(w.grad, 2)
 		if merit := w.merit(gap, excess, rest); merit < best {
-			outside, slack, best = gap, excess+rest, merit
+			outside, slack, best = missed, excess+rest, merit
 			copy(w.best, w.x)
 		}
-		if gap <= 2e-16*floats.Norm(w.image, 2) {
+		if gap <= 2e-16*w.imageSize() {
 			break
 		}
 		copy(w.u, w.r)
@@ -116,21 +116,34 @@ func (w *multipliers) merit(outside, slack, rest float64) float64 {
 	return slack + rest*rest + outside*(outside+floats.Distance(w.target, w.x, 2))
 }
 
-// certify compares the images of x with the points where the r_i are normals.
-func (w *multipliers) certify() (outside, slack float64) {
+// certify compares the images of x with the points where the r_i are normals. gap is outside in the units of x.
+func (w *multipliers) certify() (outside, gap, slack float64) {
 	at := 0
 	for k := range w.members {
 		n := w.members[k].Set.Dim()
-		gap := 0.0
+		square, weight := 0.0, w.weights[k]
 		for i := at; i < at+n; i++ {
 			miss := w.r[i] - w.u[i] // image − projection
-			gap += miss * miss
-			slack -= w.penalty * w.r[i] * miss
+			square += miss * miss
+			slack -= w.penalty * weight * w.r[i] * miss
 		}
-		outside = math.Max(outside, math.Sqrt(gap))
+		outside = math.Max(outside, math.Sqrt(square))
+		gap = math.Max(gap, math.Sqrt(weight*square))
 		at += n
 	}
-	return outside, math.Max(slack, 0)
+	return outside, gap, math.Max(slack, 0)
+}
+
+// imageSize returns the norm of all images in the units of x.
+func (w *multipliers) imageSize() float64 {
+	size, at := 0.0, 0
+	for k := range w.members {
+		n := w.members[k].Set.Dim()
+		length := floats.Norm(w.image[at:at+n], 2)
+		size = math.Hypot(size, math.Sqrt(w.weights[k])*length)
+		at += n
+	}
+	return size
 }
 
 // evaluate returns the objective at x and sets grad and r.
@@ -144,15 +157,15 @@ func (w *multipliers) evaluate(x, grad, r []float64) float64 {
 	for k := range w.members {
 		m := &w.members[k]
 		n := m.Set.Dim()
-		image, proj := w.image[at:at+n], w.proj[at:at+n]
+		image, proj, penalty := w.image[at:at+n], w.proj[at:at+n], w.penalty*w.weights[k]
 		m.apply(image, x)
 		floats.Add(image, w.u[at:at+n])
 		m.Set.Project(proj, image)
 		for i, v := range image {
 			r[at+i] = v - proj[i]
-			value += w.penalty * r[at+i] * r[at+i]
+			value += penalty * r[at+i] * r[at+i]
 		}
-		m.addTransposed(grad, r[at:at+n], w.penalty)
+		m.addTransposed(grad, r[at:at+n], penalty)
 		at += n
 	}
 	return value / 2
@@ -164,7 +177,7 @@ func (w *multipliers) minimize() {
 	least, idle := math.Inf(1), 0
 	for range newtonSteps {
 		size := floats.Norm(w.grad, 2)
-		rounding := 2e-16 * (floats.Norm(w.target, 2) + w.penalty*floats.Norm(w.image, 2))
+		rounding := 2e-16 * (floats.Norm(w.target, 2) + w.penalty*w.imageSize())
 		idle++
 		if size < 0.5*least {
 			least, idle = size, 0

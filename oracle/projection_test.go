@@ -339,6 +339,9 @@ func TestMappedMembers(t *testing.T) {
 		for k := range 3 {
 			b := ball{minus(at, gaussian(rng, d, 0.2)), 1}
 			shift, by, turn := gaussian(rng, d, 2), 0.5+rng.Float64(), rng.Perm(d)
+			if trial%4 == 3 { // normals seen through a map are long, and steps creep
+				by *= math.Pow(10, -3*rng.Float64())
+			}
 			seen := ball{make([]float64, d), by * b.radius}
 			matrix := make([][]float64, d)
 			for i, j := range turn {
@@ -368,9 +371,15 @@ func TestMappedMembers(t *testing.T) {
 		for _, far := range []float64{1, 3, 30, 1e3, 1e4, 1e6, 1e8} {
 			x, y, z := gaussian(rng, d, far), make([]float64, d), make([]float64, d)
 			_, slack := one.Nearest(y, x)
-			two.Project(z, x)
-			if more := dot(minus(x, y), minus(z, y)); more > slack*(1+norm(minus(z, y)))+1e-9*(1+norm(x)) {
-				t.Errorf("trial %d: %v goes to %v, but %v gains %g, certified %g", trial, x, y, z, more, slack)
+			_, through := two.Nearest(z, x)
+			for _, c := range []struct {
+				from, to []float64
+				slack    float64
+			}{{y, z, slack}, {z, y, through}} {
+				way := minus(c.to, c.from)
+				if more := dot(minus(x, c.from), way); more > c.slack*(1+norm(way))+1e-9*(1+norm(x)) {
+					t.Errorf("trial %d: %v goes to %v, but %v gains %g, certified %g", trial, x, c.from, c.to, more, c.slack)
+				}
 			}
 			if off := norm(minus(y, z)); off > 1e-6 {
 				t.Errorf("trial %d: %v goes to %v, and to %v through maps", trial, x, y, z)
@@ -434,7 +443,7 @@ func TestMembersApart(t *testing.T) {
 			continue
 		}
 		miss, _ := strconv.ParseFloat(m[2], 64)
-		least, most := 0.98*pair*unit/2, 10*pair*unit // half of it is in the middle, and found roughly
+		least, most := 0.98*pair*unit/2, 40*pair*unit // half of it is in the middle, and found roughly
 		if m[1] == "its set by" {
 			least, most = off*unit*(1-1e-5), off*unit*(1+1e-5)
 		}
@@ -472,15 +481,19 @@ func seen(m oracle.Member, x, r []float64) (image, back []float64) {
 }
 
 // drawSeen draws a polyhedron around the image of a point under a map, and its rows, the first with equality or none,
-// as they are before the map.
-func drawSeen(t *testing.T, rng *rand.Rand, at []float64, unit float64) (m oracle.Member, rows [][]float64,
+// as they are before the map. The rows of an uneven map differ in length by up to 10 to that power.
+func drawSeen(t *testing.T, rng *rand.Rand, at []float64, unit, uneven float64) (m oracle.Member, rows [][]float64,
 	sides []float64, equalities int) {
 	t.Helper()
 	n := len(at)
 	if rng.IntN(3) > 0 {
 		n = 1 + rng.IntN(4)
 		for range n {
-			m.Matrix = append(m.Matrix, gaussian(rng, len(at), 1))
+			length := 1.0
+			if uneven > 0 {
+				length = math.Pow(10, -uneven*rng.Float64())
+			}
+			m.Matrix = append(m.Matrix, gaussian(rng, len(at), length))
 		}
 	}
 	if rng.IntN(2) == 0 {
@@ -508,11 +521,12 @@ func drawSeen(t *testing.T, rng *rand.Rand, at []float64, unit float64) (m oracl
 }
 
 // TestMembersOfRows: polyhedra that are seen through maps have the common points that all their rows have, mapped back,
-// from near and far. In the tiniest unit, where squares are 0, there are answers, but they need not be good.
+// from near and far. In the tiniest unit, where squares are 0, there are answers, but they need not be good. Through
+// uneven maps steps creep, and the certificate has to own what is missing.
 func TestMembersOfRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 13))
-	for trial := range 420 {
-		d, unit := 1+rng.IntN(4), 1.0
+	for trial := range 540 {
+		d, unit, uneven := 1+rng.IntN(4), 1.0, 5*float64(trial/420)
 		if units := []float64{1e3, 1e-3, 1e-7, 1e-12, 1e-20, 1e-158}; trial%20 < len(units) {
 			unit = units[trial%20]
 		}
@@ -521,7 +535,7 @@ func TestMembersOfRows(t *testing.T) {
 		var equal, rows [][]float64
 		var equalSides, sides []float64
 		for range 2 + rng.IntN(2) {
-			m, r, s, equalities := drawSeen(t, rng, at, unit)
+			m, r, s, equalities := drawSeen(t, rng, at, unit, uneven)
 			members = append(members, m)
 			equal, equalSides = append(equal, r[:equalities]...), append(equalSides, s[:equalities]...)
 			rows, sides = append(rows, r[equalities:]...), append(sides, s[equalities:]...)
@@ -547,7 +561,7 @@ func TestMembersOfRows(t *testing.T) {
 			missed = max(missed, oracle.Distance(m.Set, image))
 		}
 		size, far := unit+norm(y), norm(minus(x, y))
-		if off := norm(minus(y, z)); off > 1e-9*size || math.Abs(outside-missed) > 1e-12*size {
+		if off := norm(minus(y, z)); off > 1e-9*size && uneven == 0 || math.Abs(outside-missed) > 1e-12*size {
 			t.Errorf("trial %d, unit %g: %v goes to %v, want %v; outside by %g, certified %g", trial, unit, x, y, z, missed,
 				outside)
 		}
