@@ -14,6 +14,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cost"
 	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
@@ -236,7 +237,7 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 }
 
 // coarseFault returns what is wrong with an answer that need not be exact, "" for nothing: it is as near to the optimum
-// as it is asked and said to be.
+// as it is asked and said to be, in whatever units the cost is.
 func coarseFault(t *testing.T, p *problem.Problem, task cmdp.Task, objective float64) string {
 	t.Helper()
 	const gap = 0.02
@@ -249,6 +250,21 @@ func coarseFault(t *testing.T, p *problem.Problem, task cmdp.Task, objective flo
 	if r.Status != exact.Optimal || r.Bound > objective+rounding || r.Objective < objective-rounding ||
 		r.Objective > objective+r.Gap+rounding {
 		return fmt.Sprintf("coarse: %v %g, bound %g, gap %g: want %g", r.Status, r.Objective, r.Bound, r.Gap, objective)
+	}
+	g, affine := task.Cost.(cost.Affine)
+	if !affine {
+		return ""
+	}
+	const unit = 1024
+	goal := slices.Clone(g.Gradient())
+	floats.Scale(unit, goal)
+	task.Cost, err = cost.NewLinear(goal, task.Box)
+	if err != nil {
+		return err.Error()
+	}
+	s, err := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1, Gap: gap})
+	if err != nil || s.Status != r.Status || !(s.Gap <= unit*(1.01*r.Gap+rounding)) {
+		return fmt.Sprintf("coarse in other units: %+v, %v: want %v with a gap of %g", s, err, r.Status, unit*r.Gap)
 	}
 	return ""
 }

@@ -36,6 +36,11 @@ func TestForgedStatesLeftOut(t *testing.T) {
 			if r.Certificate.Without != nil {
 				leaving++
 			}
+			if p.Target == nil && task.Cost == nil {
+				if fault := conflictFault(t, p); fault != "" {
+					t.Errorf("trial %d: %s\n%s", trial, fault, describeEndless(p))
+				}
+			}
 			if err := exact.Verify(t.Context(), p.Model, task, r.Certificate); err != nil {
 				t.Errorf("trial %d: %v\n%s", trial, err, describeEndless(p))
 			}

@@ -471,20 +471,8 @@ func TestGrowthBesideEqualMeans(t *testing.T) {
 }
 
 // TestGrowthCosts limits a total that grows by work alone, which uses fuel for ever: a mean is as good as without the
-// limit, up to the gap that is asked for, and fuel is not.
+// limit, up to the gap that is asked for, of the mean or of what work makes it lose, and fuel is not.
 func TestGrowthCosts(t *testing.T) {
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Means: []bool{true, false, false},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
-	for action, returns := range [][]float64{{0, 1, -1}, {-1, 0, 0}} { // work or rest: a mean, fuel, goods
-		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, Action: action, Returns: returns,
-			Next: []cmdp.Transition{{Probability: 1}}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
 	box, err := geometry.NewBox(slices.Repeat([]float64{-Boundless}, 3), slices.Repeat([]float64{Boundless}, 3))
 	if err != nil {
 		t.Fatal(err)
@@ -497,22 +485,39 @@ func TestGrowthCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, want := range []float64{-1, 1} {
-		goal, err := cost.NewLinear(axis(3, k, 1), box)
+	for trial := range 9 {
+		size, loss := math.Pow(100, float64(trial%3-1)), math.Pow(100, float64(trial/3-1))
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Means: []bool{true, false, false},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+		// Work or rest: a mean, fuel, goods.
+		for action, returns := range [][]float64{{loss - size, 1, -1}, {-size, 0, 0}} {
+			if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, Action: action, Returns: returns,
+				Next: []cmdp.Transition{{Probability: 1}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := b.Build()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, gap := range []float64{0, 1e-3, 0.3} {
-			task := cmdp.Task{Cost: goal, Target: target}
-			r, err := Solve(t.Context(), m, task, Options{Gap: gap})
-			if errors.Is(err, ErrNoTotal) && k == 1 {
-				continue
+		for k, want := range []float64{-size, 1} {
+			goal, err := cost.NewLinear(axis(3, k, 1), box)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if err != nil || r.Status != Optimal || !(math.Abs(r.Objective-want) <= gap+1e-9) {
-				t.Errorf("return %d, gap %g: %+v, %v: want %g", k, gap, r, err, want)
-				continue
+			for _, gap := range []float64{0, 1e-3, 0.3} {
+				task := cmdp.Task{Cost: goal, Target: target}
+				r, err := Solve(t.Context(), m, task, Options{Gap: gap})
+				if errors.Is(err, ErrNoTotal) && k == 1 {
+					continue
+				}
+				if err != nil || r.Status != Optimal ||
+					!(math.Abs(r.Objective-want) <= max(gap, 1e-9)*max(math.Abs(want), loss)) {
+					t.Errorf("size %g, loss %g, return %d, gap %g: %+v, %v: want %g", size, loss, k, gap, r, err, want)
+					continue
+				}
+				Fits(t, m, task, r)
 			}
-			Fits(t, m, task, r)
 		}
 	}
 }
