@@ -343,7 +343,7 @@ func (p *Planner) satisfiedByGrowth(ctx context.Context, task cmdp.Task, opts Op
 }
 
 // withGrowth returns the best answer without some limits on return i and, if it breaks these, mixes as little with the
-// policy under which that grows as the gap asks.
+// policy under which that grows as the gap asks. Where this costs nothing it may do alone.
 func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, best, grows *Result,
 	limits []cmdp.Constraint, i int) (*Result, error) {
 	r := *best
@@ -387,25 +387,16 @@ func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, 
 	if loss > 0 {
 		share = min(part, part*max(opts.Gap, defaultGap)*max(1, math.Abs(best.Objective)/loss))
 	}
-	r.Policy, r.Mixture, r.Joined = nil, nil, nil
 	for k, x := range r.Returns {
 		r.Returns[k] = (1-share)*x + share*grows.Returns[k]
 	}
-	if !kept(r.Returns) {
-		return nil, nil
-	}
-	var policies []cmdp.Policy
-	var weights []float64
-	for _, of := range []struct {
-		*Result
-		share float64
-	}{{best, 1 - share}, {grows, share}} {
-		for _, c := range of.mixture() {
-			r.Mixture = append(r.Mixture, WeightedPolicy{of.share * c.Weight, c.Policy})
-			policies, weights = append(policies, c.Policy), append(weights, of.share*c.Weight)
+	if !kept(r.Returns) { // the best answer may go the other way for ever
+		if loss > 0 || !kept(grows.Returns) {
+			return nil, nil
 		}
+		share, r.Returns = 1, slices.Clone(grows.Returns)
 	}
-	r.Randomized = (&Policy{mixture: r.Mixture}).Randomized()
+	policies, weights := r.draw(best, grows, share)
 	r.Objective += share * max(loss, 0)
 	r.Gap = r.Objective - r.Bound
 	if !p.m.Means() {
@@ -414,6 +405,26 @@ func (p *Planner) withGrowth(ctx context.Context, task cmdp.Task, opts Options, 
 	branches, err := Branches(ctx, p.m, policies, weights)
 	r.Branches = branches
 	return &r, err
+}
+
+// draw sets the policy to a draw between those of two answers, of which the second has a share, and returns all that is
+// drawn.
+func (r *Result) draw(one, other *Result, share float64) (policies []cmdp.Policy, weights []float64) {
+	r.Policy, r.Mixture, r.Joined = nil, nil, nil
+	for k, of := range []*Result{one, other} {
+		part := []float64{1 - share, share}[k]
+		for _, c := range of.mixture() {
+			if part > 0 {
+				r.Mixture = append(r.Mixture, WeightedPolicy{part * c.Weight, c.Policy})
+				policies, weights = append(policies, c.Policy), append(weights, part*c.Weight)
+			}
+		}
+	}
+	r.Randomized = (&Policy{mixture: r.Mixture}).Randomized()
+	if len(r.Mixture) == 1 {
+		r.Policy, r.Mixture = r.Mixture[0].Policy, nil
+	}
+	return policies, weights
 }
 
 // meanBounds returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless]
