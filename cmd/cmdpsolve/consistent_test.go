@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -464,6 +466,53 @@ func TestCommandsAgree(t *testing.T) {
 	}
 	if balls < 4 {
 		t.Errorf("%d Slater balls: want more", balls)
+	}
+}
+
+// TestCommandsAgreeOnIntervals: over intervals check has the verdict of plan and says it, a certificate where there is no
+// plan, and the ranges of the nominal model.
+func TestCommandsAgreeOnIntervals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 33))
+	known := map[string]int{}
+	for trial := range 40 {
+		file := drawProblem(rng, []string{"horizon: 3", "discount: 0.75"}[trial%2]).write(t, 1)
+		width := []string{"0.02", "0.2"}[rng.IntN(2)]
+		asked := func(format string, args ...string) (string, int) {
+			var out bytes.Buffer
+			var errs spoken
+			status := run(t.Context(), append(args, file, "--interval", width, "--format", format), &out, &errs)
+			return out.String(), status
+		}
+		text, status := asked("json", "check")
+		check := answerOf(t, text)
+		text, planStatus := asked("json", "plan")
+		plan := answerOf(t, text)
+		text, _ = printed(t, "json", "check", file)
+		nominal := answerOf(t, text)
+		words, _ := asked("table", "check")
+		words = strings.Join(strings.Fields(words), " ")
+		c := &consistency{&view{answer: plan, words: []string{file, width}}, t}
+		verdict, sentence := plan.text("status"), "Some policy keeps every limit in every model of the intervals."
+		feasible, exit := any(true), exitDone
+		switch verdict {
+		case "infeasible":
+			feasible, exit, sentence = false, exitInfeasible, "In one of the models no policy keeps every limit"
+		case "undecided":
+			feasible, exit = nil, exitFailed
+			sentence = "Whether some policy keeps every limit in every model of the intervals is not known."
+		}
+		known[verdict]++
+		c.want(check["feasible"] == feasible, "feasible beside "+verdict)
+		c.want(status == exit && planStatus == exit, "exit statuses beside "+verdict, float64(status), float64(planStatus))
+		c.want(strings.Contains(words, sentence), words)
+		c.want((check["certificate"] != nil) == (verdict == "infeasible"), "certificate beside "+verdict)
+		if proof := check.obj("certificate"); verdict == "infeasible" {
+			c.want(proof.num("value") > proof.num("support"), "certificate", proof.num("value"), proof.num("support"))
+		}
+		c.want(reflect.DeepEqual(check.obj("returns"), nominal.obj("returns")), "ranges are not those of the nominal model")
+	}
+	if known["infeasible"] < 5 || known["optimal"]+known["feasible"] < 10 {
+		t.Errorf("verdicts %v: want more of each", known)
 	}
 }
 

@@ -123,29 +123,65 @@ func TestPlacesWithMemory(t *testing.T) {
 }
 
 // TestMarksOfMostVisits: a cell of the map has the mark of what is done there most often, with a plus where other
-// things are done too.
+// things are done too. A state without a place has no mark, and there is no map if an action in another has none.
 func TestMarksOfMostVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(66, 8))
-	p, err := load("../../docs/examples/corridor.yaml")
-	if err != nil {
+	names, rows := []string{}, ""
+	for s := range 10 {
+		names = append(names, fmt.Sprintf("r%dc%d", s/3, s%3))
+		rows += fmt.Sprintf("  - {state: %d, action: stay, next: {%[1]d: 1}, returns: [1]}\n", s)
+	}
+	names[9] = "hall"
+	file := filepath.Join(t.TempDir(), "hall.yaml")
+	text := "format: cmdp/1\nhorizon: 2\nstates: [" + strings.Join(names, ", ") + "]\nstart: 0\nreturns: [a]\n" +
+		"goal: {maximize: a}\ntransitions:\n" + rows
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g, marks := gridOf(p.Query), map[string]string{"left": "←", "up": "↑", "0.7 right, 0.3 up": "→", "stay": "o"}
-	for range 100 {
-		v := &policyShown{loaded: p}
+	var problems []*loaded
+	for _, name := range []string{"../../docs/examples/corridor.yaml", file} {
+		p, err := load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems = append(problems, p)
+	}
+	unmarked := 0
+	for trial := range 200 {
+		p := problems[trial%2]
+		g, marks := gridOf(p.Query), map[string]string{"left": "←", "up": "↑", "0.7 right, 0.3 up": "→", "stay": "o"}
+		if rng.IntN(3) == 0 {
+			marks["jump"] = ""
+		}
+		v, drawn := &policyShown{loaded: p}, true
 		most, does, several := map[[2]int]float64{}, map[[2]int]string{}, map[[2]int]bool{}
 		for range 1 + rng.IntN(12) {
 			l := policyLine{state: rng.IntN(p.Model.States()), visits: rng.Float64()}
 			l.steps.does = slices.Sorted(maps.Keys(marks))[rng.IntN(len(marks))]
 			v.lines = append(v.lines, l)
 			at := [2]int{g.Row[l.state], g.Column[l.state]}
+			if p.Problem.StateName(p.Declared(l.state)) == "hall" && trial%2 == 1 {
+				if at != [2]int{-1, -1} {
+					t.Errorf("the hall is at %v", at)
+				}
+				continue
+			}
+			drawn = drawn && l.steps.does != "jump"
 			_, again := most[at]
 			several[at] = several[at] || again || strings.Contains(l.steps.does, ",")
 			if l.visits > most[at] {
 				most[at], does[at] = l.visits, l.steps.does
 			}
 		}
-		table := v.grid()[0].(*report.Table)
+		sections := v.grid()
+		if (sections != nil) != drawn {
+			t.Errorf("%+v: a map: %v", v.lines, sections != nil)
+		}
+		if !drawn {
+			unmarked++
+			continue
+		}
+		table := sections[0].(*report.Table)
 		for i, row := range table.Rows {
 			for j, cell := range row[1:] {
 				at := [2]int{i, j}
@@ -154,6 +190,9 @@ func TestMarksOfMostVisits(t *testing.T) {
 				}
 			}
 		}
+	}
+	if unmarked < 20 {
+		t.Errorf("%d policies have no map: want more", unmarked)
 	}
 }
 

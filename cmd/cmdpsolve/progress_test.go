@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -87,6 +88,30 @@ func TestWordsOfProgress(t *testing.T) {
 		}
 		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != want {
 			t.Errorf("bound %g, objective %g: %q, want %q", bound, objective, got, want)
+		}
+		found, _ := strings.CutPrefix(want, "phase")
+		what, part, share := []string{"sorting", "storing rows"}[rng.IntN(2)], math.NaN(), ""
+		if rng.IntN(2) == 0 {
+			part = float64(rng.IntN(101)) / 100
+			share = fmt.Sprintf(", %d%%", int(math.Round(100*part)))
+		}
+		p.statusLine, p.total = line(), total
+		p.working(what, part)
+		want = what + share
+		if total > 0 {
+			want = many(float64(total), "value iteration") + ", " + want
+		}
+		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != want {
+			t.Errorf("working: %q, want %q", got, want)
+		}
+		r.statusLine = line()
+		r.working(what, part)
+		want = what + found // a new phase
+		if share != "" {    // a part of the old one
+			want = "phase" + found + ", " + what + share
+		}
+		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != want {
+			t.Errorf("working: %q, want %q", got, want)
 		}
 	}
 }
