@@ -469,8 +469,8 @@ func TestCommandsAgree(t *testing.T) {
 	}
 }
 
-// TestCommandsAgreeOnIntervals: over intervals check has the verdict of plan and says it, a certificate where there is no
-// plan, and the ranges of the nominal model.
+// TestCommandsAgreeOnIntervals: over intervals check has the verdict of plan and says it, a certificate where there is
+// no plan, and the ranges of the nominal model.
 func TestCommandsAgreeOnIntervals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 33))
 	known := map[string]int{}

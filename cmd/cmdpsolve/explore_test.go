@@ -406,6 +406,67 @@ func TestNearestThresholds(t *testing.T) {
 	}
 }
 
+// TestExploreRefuses: drawn questions have an answer, or say what is wrong with them: a step that there is not, a limit
+// on a probability that is none, nothing to plan for, a curve that is not between two returns, what is no question.
+func TestExploreRefuses(t *testing.T) {
+	const text = "format: cmdp/1\nhorizon: 3\nstates: 2\nstart: 0\nreturns: {x: {}, there: {reach: [1]}}\n%s" +
+		"constraints: [{return: there, at_most: 1}]\ntransitions:\n" +
+		"  - {state: 0, action: 0, next: {0: 0.5, 1: 0.5}, returns: [1]}\n" +
+		"  - {state: 0, action: 1, next: {0: 1}, returns: [0]}\n  - {state: 1, action: 0, next: {1: 1}, returns: [2]}\n"
+	rng := rand.New(rand.NewPCG(71, 9))
+	said := map[string]int{}
+	both := []*explorer{explorerOf(t, fmt.Sprintf(text, "goal: {maximize: x}\n")), explorerOf(t, fmt.Sprintf(text, ""))}
+	for range 300 {
+		aimless := rng.IntN(2)
+		e := both[aimless]
+		id := answered[*planAnswer](t, e.plan, question{Limits: e.about.Limits}).ID
+		kind := []string{"plan", "front", "policy", "episodes"}[rng.IntN(4)]
+		value, step := []float64{-0.5, 0, 0.5, 1, 1.5}[rng.IntN(5)], rng.IntN(7)-2
+		asked := question{Limits: []query.Bound{{Return: []string{"there", "x"}[rng.IntN(2)], Kind: "at_most", Value: value}},
+			Over: []string{"x", "there", "x"}[:1+rng.IntN(3)], Signs: []float64{1, -1, 1}[:1+rng.IntN(3)]}
+		if rng.IntN(4) == 0 {
+			asked.Limits = nil
+		}
+		var of any = asked
+		want := ""
+		switch kind {
+		case "plan":
+			switch probable := len(asked.Limits) == 0 || asked.Limits[0].Return == "x"; {
+			case !probable && (value < 0 || value > 1):
+				want = fmt.Sprintf("there is a probability: want a limit from 0 to 1, not %g", value)
+			case aimless == 1 && asked.Limits == nil:
+				want = "there is neither a goal nor a limit: nothing to plan for"
+			}
+		case "front":
+			if len(asked.Over) != 2 || len(asked.Signs) != 2 {
+				want = "a trade-off curve is between two returns of a problem with one player"
+			}
+		case "policy":
+			of = policyQuestion{ID: id, Step: step, Most: 10}
+			if step < -1 || step > 2 {
+				want = fmt.Sprintf("there is no step %d", step+1)
+			}
+		case "episodes":
+			of = episodesQuestion{ID: id, Count: 1}
+		}
+		bytes, err := json.Marshal(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(5) == 0 {
+			bytes, want = bytes[:rng.IntN(len(bytes))], "the question cannot be read: "
+		}
+		_, err = e.answers()[kind](t.Context(), bytes, func(any) {})
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.HasPrefix(got, want) && want != "" {
+			t.Errorf("%s: %s: %v: want %q", kind, bytes, err, want)
+		}
+		said[want]++
+	}
+	if len(said) < 7 {
+		t.Errorf("%v: want more refusals", said)
+	}
+}
+
 // TestExploreTargetOfGame: where there is no one policy for a player, the page is told why.
 func TestExploreTargetOfGame(t *testing.T) {
 	p, err := load("matrix:game=regret2,limit=-0.1")
