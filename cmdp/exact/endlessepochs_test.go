@@ -117,6 +117,12 @@ func TestEndlessEpochs(t *testing.T) {
 				continue
 			}
 			counts[got.Status.String()]++
+			if got.Status == Infeasible && got.Certificate.Finite != want.Certificate.Finite {
+				counts["finite"]++ // a loop that is not reached may be seen
+				if want.Certificate.Finite {
+					t.Errorf("model %d: a proof about policies with finite totals is said to be about all", i)
+				}
+			}
 			if i%5 == 0 {
 				verifyEpochs(t, i, m, task, got)
 			}
@@ -129,11 +135,36 @@ func TestEndlessEpochs(t *testing.T) {
 			compareEndless(t, i, stored, m, got, want)
 		}
 	}
+	if counts["finite"] > 3 {
+		t.Errorf("%d proofs are said to be about policies with finite totals, and are about all: want less",
+			counts["finite"])
+	}
 	for what, least := range map[string]int{"refused": 50, "no total": 30, "optimal": 600, "infeasible": 100,
 		"unbounded": 100, "endless": 200, "stored": 200} {
 		if counts[what] < least {
 			t.Errorf("%d are %s: want %d and more of %v", counts[what], what, least, counts)
 		}
+	}
+}
+
+// TestEarlyWithRows: an early answer is told once, also where rows are stored after that.
+func TestEarlyWithRows(t *testing.T) {
+	m, _ := drawEndlessEpochs(t, rand.New(rand.NewPCG(26, 19)))
+	for rng := rand.New(rand.NewPCG(26, 20)); m.Epochs().Restricted(); {
+		m, _ = drawEndlessEpochs(t, rng)
+	}
+	told, asked := 0, 0
+	opts := Options{Early: func(*Result) { told++ }}
+	_, err := orWithRows(t.Context(), PlannerOf(t, m), opts, func(p *Planner, opts Options) (none struct{}, err error) {
+		asked++
+		opts.Early(nil)
+		if p.m.Epochs() != nil {
+			err = errNoEnd
+		}
+		return none, err
+	})
+	if err != nil || asked != 2 || told != 1 {
+		t.Errorf("%v, %d early answers of %d planners: want one of two", err, told, asked)
 	}
 }
 

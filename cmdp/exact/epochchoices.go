@@ -106,7 +106,6 @@ func (p *epochPass) restrict() {
 // restrictToProper finds the pairs from which no policy surely comes to an end, or to a place where it may stay without
 // harm, and takes away choices that may lead there, see infiniteHorizon.restrictToProper.
 func (p *epochTotals) restrictToProper(ctx context.Context) error {
-	harm := false
 	ends := make([]*markov.EndComponents, len(p.classes))
 	for i, c := range p.classes {
 		if c == nil {
@@ -117,10 +116,10 @@ func (p *epochTotals) restrictToProper(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		harm = harm || c.returnsForEver(p.relevance)
+		p.harm = p.harm || c.returnsForEver(p.relevance)
 	}
 	p.allowed = newChoiceSets(p.e.Len())
-	if !harm {
+	if !p.harm {
 		for epoch := range p.e.Len() {
 			if p.e.Restricted() && p.comesUp[epoch] {
 				_, choices := p.allowedAfter(epoch, nil)

@@ -21,6 +21,7 @@ type epochTotals struct {
 	relevance
 	classes  []*epochClass // nil where no epoch comes up
 	allowed  *choiceSets   // those that are offered and that policies with finite totals may take
+	harm     bool          // policies may go on for ever in an epoch for a return that has to be finite
 	chain    markov.Chain
 	progress markov.Progress
 	pass     epochPass
@@ -104,7 +105,7 @@ func (p *epochTotals) traits() traits {
 		relevanceOnly: p.endless, simultaneous: p.simultaneous}
 	if p.endless {
 		out.relevance = &p.relevance
-		out.improper = func(context.Context) (bool, error) { return true, nil }
+		out.improper = func(context.Context) (bool, error) { return p.harm, nil }
 	}
 	return out
 }

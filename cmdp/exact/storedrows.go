@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"cmdpsolve/cmdp"
@@ -13,11 +14,16 @@ import (
 var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and gain there: want stored rows")
 
 // orWithRows asks a planner and, where that goes by epochs and a policy gains for ever in one, the planner of the same
-// model with stored rows, which is asked from then on. States and choices have the same numbers there.
+// model with stored rows, which is asked from then on. States and choices have the same numbers there. An early answer
+// is told by one of them alone.
 func orWithRows[T any](ctx context.Context, p *Planner, opts Options,
 	ask func(p *Planner, opts Options) (T, error)) (out T, err error) {
 	if p.m == nil || p.m.Epochs() == nil {
 		return ask(p, opts)
+	}
+	if tell := opts.Early; tell != nil {
+		var once sync.Once
+		opts.Early = func(r *Result) { once.Do(func() { tell(r) }) }
 	}
 	begin, rows := time.Now(), p.rows.Load()
 	if rows == nil {
