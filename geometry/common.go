@@ -140,10 +140,10 @@ func roomIn(s Set, x []float64) float64 {
 	return room
 }
 
-// Project finds the nearest point. That of a far point is blurred where sets meet at small angles: the point is pulled
-// along its normal to a hundred radii, where numbers are moderate, until it stays with its projection. A point of the
-// set is the projection of all points on its normals. To begin anywhere else would not do, as on a face that is all but
-// at a right angle to the normal each pull moves by a share of the radius only.
+// Project finds the nearest point. Where sets meet at small angles, rounding blurs the projection of a far point. So
+// the far point is moved towards its projection, to a hundred radii, where numbers are moderate, and projected again,
+// until the projection stays where it is: a point of the set is the projection of all points on its normals. The first
+// projection is that of the far point itself: from elsewhere, a face that all but ties could take too many rounds.
 func (c *common) Project(dst, x []float64) {
 	check(c.Dim(), dst, x)
 	near := 1e2 * c.radius

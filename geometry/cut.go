@@ -108,7 +108,7 @@ func (c *cut) begin() error {
 			c.settle(w.points, excess)
 			return nil
 		}
-		if _, err := c.given.restrict(c.box); err != nil { // without the set too: the direction says nothing of it
+		if _, err := c.given.restrict(c.box); err != nil { // rows and box contradict each other, whatever the set is
 			return err
 		}
 		floats.Scale(c.scale, w.dir)

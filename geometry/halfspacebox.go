@@ -116,9 +116,9 @@ func (s *halfspaceInBox) Bounds(lower, upper []float64) {
 }
 
 // InteriorPoint gives the middle between the centre of the box, projected, and the
-// vertex deepest in the half-space, with the room around it. The half-space is never nearer than
-// the sides: half of the way to the vertex leads away from it by at least the sum norm of the unit
-// normal, which is at least 1, times the nearest side.
+// vertex deepest in the half-space, with the room around it. The boundary of the half-space is never nearer
+// than the sides: half of the way to the vertex leads away from it by at least the room times the sum norm of
+// the unit normal, which is at least 1.
 func (s *halfspaceInBox) InteriorPoint(dst []float64) float64 {
 	check(s.Dim(), dst)
 	room := math.Inf(1)

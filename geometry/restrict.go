@@ -139,7 +139,7 @@ func (r Rows) restrict(box *BoundedBox) (Compact, error) {
 		return h.restrict(sides)
 	}
 	walls, _ := folded.Rows()
-	p, err := newPolyhedron("polytope (its rows, then the sides of the box; of both the equations first)", rest.and(walls))
+	p, err := newPolyhedron("polytope (equations first; its rows, then the sides of the box)", rest.and(walls))
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type BundleConjugate struct {
 	domain       LinearMaximizer
 	projector    Projector // onto the domain; nil if it is the box of lower and upper
 	lower, upper []float64
-	normals      [][]float64 // unit vectors, orthogonal to each other, along which the domain is flat; none of a box
+	normals      [][]float64 // orthonormal vectors along which the domain is flat; not sought without a projector
 	pool         sync.Pool
 }
 

@@ -211,5 +211,6 @@ func (s *IntersectionProjector) judge(n *leastDistance, near float64) error {
 		return nil
 	}
 	return fmt.Errorf("oracle: no point comes nearer than about %.3g to all sets: multipliers of total %.6g on %d "+
-		"separating planes give %.3g ≤ %.6g: %w", math.Min(outside, near), total, n.count(), floats.Norm(rest, 2), value, ErrEmpty)
+		"separating planes give %.3g ≤ %.6g: %w", math.Min(outside, near), total, n.count(), floats.Norm(rest, 2), value,
+		ErrEmpty)
 }

@@ -67,15 +67,12 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.policy != "" {
-		if err := p.oneAgent("--policy " + c.policy); err != nil {
-			return err
-		}
-	}
-	if p.isGame() {
-		if c.policy != "" {
-			return usage("--policy %s: %s: a game: want a problem with one player", c.policy, p.name)
-		}
+	switch {
+	case c.policy != "" && p.isFleet():
+		return p.oneAgent("--policy " + c.policy)
+	case c.policy != "" && p.isGame():
+		return usage("--policy %s: %s: a game: want a problem with one player", c.policy, p.name)
+	case p.isGame():
 		return c.checkGame(ctx, p)
 	}
 	begin := time.Now()

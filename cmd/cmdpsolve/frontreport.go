@@ -231,6 +231,8 @@ func (rep *frontReport) printed(p *loaded) (rows []int) {
 	return rows
 }
 
+// meansBesideTotals reports whether a proof is about policies whose totals are finite: a policy that goes on for ever
+// may be what a limit on a mean asks for, and totals beside the mean need not end then.
 func meansBesideTotals(p *loaded) bool {
 	return p.Model != nil && p.Model.Means() && !p.Model.Average()
 }
@@ -242,7 +244,6 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 		return report.Note{fmt.Sprintf("No policy keeps every limit, with none of the %d choices of thresholds for "+
 			"the worst episodes.", rep.Union)}
 	case rep.Certificate != nil && meansBesideTotals(p):
-		// A mean may ask for what goes on for ever, and lets no total beside it end.
 		return report.Note{"No policy whose totals are finite keeps every limit.", rep.Certificate.explain(p)}
 	case rep.Certificate != nil:
 		return report.Note{"No policy keeps every limit.", rep.Certificate.explain(p)}

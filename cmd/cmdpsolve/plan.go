@@ -309,14 +309,6 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	case c.worst.worst != "":
 		return usage("--worst %s: the probabilities of %s are exact: give --interval, or intervals in the file",
 			c.worst.worst, p.name)
-	case p.isGame() && c.secondOpinion:
-		return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
-	case p.isGame() && c.distribution:
-		return usage("--distribution: %s: a game: want a problem with one player", p.name)
-	case p.isGame() && c.deterministic:
-		return usage("--deterministic: %s: a game: want a problem with one player", p.name)
-	case p.isGame() && c.budget > 0:
-		return usage("--budget: %s: a game: want a problem with one player", p.name)
 	case p.isGame():
 		return c.planGame(ctx, p)
 	case c.deterministic:
@@ -451,6 +443,11 @@ func (o *planOptions) gapOptions(p *loaded) exact.GapOptions {
 
 // planGame plans in a game: the minimax value of a goal, or the gap of a target.
 func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
+	flag := firstGiven(option{"--second-opinion", c.secondOpinion}, option{"--distribution", c.distribution},
+		option{"--deterministic", c.deterministic}, option{"--budget", c.budget > 0})
+	if flag != "" {
+		return usage("%s: %s: a game: want a problem with one player", flag, p.name)
+	}
 	if err := policyFile("--opponent-policy", c.opponentPolicy); err != nil {
 		return err
 	}

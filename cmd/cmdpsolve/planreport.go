@@ -143,7 +143,7 @@ type planCertificate struct {
 	Distance  report.Number `json:"distance" csv:"distance"`
 	// Possible says that it holds for what is allowed and can be returned at all, not for all that is allowed.
 	Possible bool `json:"possible,omitempty"`
-	// Finite says that it holds for policies whose totals are finite.
+	// Finite says that it holds for policies whose totals are finite, where others have totals without end.
 	Finite    bool `json:"finite,omitempty"`
 	direction []float64
 }

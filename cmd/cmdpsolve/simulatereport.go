@@ -71,7 +71,7 @@ type truncationReport struct {
 }
 
 // withinBox returns a mean over episodes, moved into the box of possible returns. Episodes that are cut can return
-// less, or more, than any that goes on, which would count as a violation.
+// less, or more, than any that goes on: that breaks no limit.
 func withinBox(p *loaded, mean []float64) []float64 {
 	if p.Model == nil || p.Model.Horizon() > 0 || p.Task.Box == nil {
 		return mean

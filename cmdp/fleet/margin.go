@@ -160,7 +160,7 @@ func tightened(limits []Limit, margins []float64) []Limit {
 }
 
 // steps are by how much margins have to grow: by the quantiles of what is limited, and by Newton's method. The standard
-// deviation says what is little of either.
+// deviation of what is limited is the unit in which a step may be too small to count.
 type steps struct{ quantile, newton, deviation []float64 }
 
 // safety judges plans by what agents do on their own.
@@ -206,7 +206,11 @@ func (s *safety) judge(ctx context.Context, plan *Plan) (holds []Holding, over s
 		return nil, over, err
 	}
 	holds = make([]Holding, len(s.limits))
-	over = steps{make([]float64, len(s.limits)), make([]float64, len(s.limits)), make([]float64, len(s.limits))}
+	over = steps{
+		quantile:  make([]float64, len(s.limits)),
+		newton:    make([]float64, len(s.limits)),
+		deviation: make([]float64, len(s.limits)),
+	}
 	for k, d := range distributions {
 		if d == nil {
 			continue

@@ -43,8 +43,8 @@ func (m MinkowskiSum) build(dim int, returns []string) (geometry.Set, error) {
 	return geometry.NewMinkowskiSum(sets...)
 }
 
-// commonSize returns the number of coordinates of the sets that tell, or 0 if none does or they differ: each of those
-// that are wrong is told then.
+// commonSize returns the number of coordinates that the sets have, or 0 if none says how many or they differ. With 0
+// each set is compared with the problem on its own, so that every one that is wrong is named.
 func commonSize(members []*Set) int {
 	common := 0
 	for _, m := range members {

@@ -282,8 +282,8 @@ func (f *writer) returns() []byte {
 	})
 }
 
-// spelled returns a set, that has been checked, with lists of states in the place of conditions on variables: a file
-// that has rows has no model in a language, whose conditions they are.
+// spelled returns a set without conditions on variables: lists of states stand in their place. A file that has rows has
+// no variables, as these belong to a model in a language. The set has been checked before.
 func (f *stateFinder) spelled(set *StateSet) *StateSet {
 	if set == nil || f.p.Described == nil {
 		return set
@@ -298,7 +298,7 @@ func (f *stateFinder) spelled(set *StateSet) *StateSet {
 	if _, isLabel := f.label[set.Name]; set.Name == "" || isState || isLabel {
 		return &StateSet{Name: set.Name, Not: f.spelled(set.Not), And: all(set.And), Or: all(set.Or)}
 	}
-	states, _ := f.where(set.Name) // it has been checked
+	states, _ := f.where(set.Name)
 	out := &StateSet{Or: []*StateSet{}}
 	for _, s := range states {
 		out.Or = append(out.Or, &StateSet{Name: strconv.Itoa(int(s))})
