@@ -219,7 +219,7 @@ func TestCertificatesOfAHundredThousandGames(t *testing.T) {
 func checkSaddle(t *testing.T, row, col, q []float64, low, up float64) {
 	t.Helper()
 	n := len(col)
-	best, first, other := math.Inf(1), 0, math.Inf(-1)
+	best, first := math.Inf(1), 0
 	for a := range row {
 		if most := slices.Max(q[a*n : (a+1)*n]); most < best {
 			best, first = most, a
@@ -229,7 +229,7 @@ func checkSaddle(t *testing.T, row, col, q []float64, low, up float64) {
 	for i, v := range q {
 		least[i%n] = min(least[i%n], v)
 	}
-	other = slices.Max(least)
+	other := slices.Max(least)
 	if best != other {
 		return
 	}

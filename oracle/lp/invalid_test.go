@@ -56,7 +56,8 @@ func spoilOnce(rng *rand.Rand, p *lp.Problem, spoilt map[[2]int]bool) (kind, at 
 		sides = "lower bound 2 above upper bound 1"
 	}
 	kind, i, j := rng.IntN(5), rng.IntN(len(p.Rows)), rng.IntN(len(p.Minimize))
-	r, put := &p.Rows[i], func() {}
+	r := &p.Rows[i]
+	var put func()
 	switch kind {
 	case 0:
 		at, want = j, fmt.Sprintf("cost of column %d: %v: want", j, number)
