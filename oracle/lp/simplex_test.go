@@ -3,6 +3,8 @@ package lp
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -99,6 +101,33 @@ func TestDrift(t *testing.T) {
 			if math.Abs(before.Duals[i]-after.Duals[i]) > 1e-14 {
 				t.Errorf("error %v: dual %d = %v, before %v", error, i, after.Duals[i], before.Duals[i])
 			}
+		}
+	}
+}
+
+// TestLost spoils what refinement cannot mend, and wants the solver to begin afresh, or to fail and to forget that.
+func TestLost(t *testing.T) {
+	for name, of := range map[string]func(s *simplex) []float64{
+		"basic values":    func(s *simplex) []float64 { return s.xB },
+		"columns at rest": func(s *simplex) []float64 { return s.col.x },
+		"rows at rest":    func(s *simplex) []float64 { return s.row.x },
+		"inverse":         func(s *simplex) []float64 { return s.inv },
+		"costs":           func(s *simplex) []float64 { return s.cost },
+	} {
+		var before, after Solution
+		s := solved(t, &before)
+		cost := slices.Clone(s.cost)
+		for i := range of(s) {
+			of(s)[i] = math.NaN()
+		}
+		s.exact = !strings.HasSuffix(name, "rest")
+		if err := s.Solve(&after); (err != nil) != (name == "costs") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		copy(s.cost, cost)
+		if err := s.Solve(&after); err != nil || !floats.EqualApprox(before.X, after.X, 1e-14) ||
+			!floats.EqualApprox(before.Duals, after.Duals, 1e-14) {
+			t.Errorf("%s: error %v, answer %+v, before %+v", name, err, after, before)
 		}
 	}
 }
