@@ -62,6 +62,12 @@ func Fits(t *testing.T, m *cmdp.Model, task cmdp.Task, r *Result) {
 	if task.Target != nil && finite {
 		distance = task.Violation(r.Returns)
 	}
+	if c := r.Certificate; c != nil && !c.Whole {
+		want(c.Margin >= supportError(task.Target, c.Direction), "the margin leaves out the error of the support")
+	}
+	if p := r.Proof; p != nil {
+		want(p.Margin >= p.conjugateError(), "the margin leaves out the error of the tangents")
+	}
 	switch c := r.Certificate; {
 	case r.Status == Infeasible:
 		want(math.IsInf(r.Bound, 1) && r.Violation == c.Distance, "the bound is +Inf, and the distance %g", c.Distance)
