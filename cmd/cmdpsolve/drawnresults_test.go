@@ -97,10 +97,11 @@ func (p *panelRead) checkHistory(t *testing.T, args []string, f *figureRead, wan
 			if c.y[i] <= largest/100 || len(c.x) < 2 { // on the lower edge
 				continue
 			}
+			near := func(x [2]float64) bool { return p.near(x, at) }
 			there := slices.ContainsFunc(p.curves, func(d curveRead) bool {
-				return f.legend[d.style] == c.name && slices.ContainsFunc(d.points,
-					func(x [2]float64) bool { return p.near(x, at) })
+				return f.legend[d.style] == c.name && slices.ContainsFunc(d.points, near)
 			})
+			there = there || slices.ContainsFunc(p.marks, near) // a dot between records without a number
 			if !there {
 				t.Errorf("%v: %s of %s does not go through %.4g", args, want.y, c.name, at)
 				return

@@ -562,7 +562,7 @@ func (f *filler) varied(d *distributions) {
 
 // fleetPlan adds what the agents of a plan do.
 func (f *filler) fleetPlan(d *planReport) {
-	f.list(reflect.ValueOf(&d.Types).Elem(), "", 1+f.IntN(3))
+	f.list(reflect.ValueOf(&d.Types).Elem(), "", []int{1, 2, 3, 43}[f.IntN(4)])
 	for i := range d.Types {
 		d.Types[i].Policies = make([]assignmentReport, 1+f.IntN(3))
 		f.fill(&d.Types[i].Policies[0])
@@ -584,6 +584,7 @@ func (f *filler) fleetPlan(d *planReport) {
 	if f.is(2) {
 		d.Safety = new(safetyReport)
 		f.fill(d.Safety)
+		f.list(reflect.ValueOf(&d.Safety.Margins).Elem(), "", []int{1, 3, 60, 120}[f.IntN(4)])
 	}
 }
 
