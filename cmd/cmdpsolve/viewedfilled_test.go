@@ -679,7 +679,7 @@ func TestViewOfFilledResults(t *testing.T) {
 		}
 		for _, kind := range slices.Sorted(maps.Keys(filledKinds)) {
 			t.Run(filepath.Base(name)+" "+kind, func(t *testing.T) {
-				draws := map[string]int{"plan": 40, "check": 20, "sets": 20, "samples": 20}[kind]
+				draws := map[string]int{"plan": 40, "check": 20, "front": 24, "sets": 20, "samples": 20}[kind]
 				for i := 0; i < max(8, draws) && !t.Failed(); i++ {
 					if words, made := filledKinds[kind](f); made != nil {
 						checkFilled(t, kind, append(strings.Fields(words), name), made, i%8 == 0)
