@@ -108,7 +108,8 @@ func (e *Epochs) startPairs() (out []StartState) {
 // [MemoryError] if that takes more than Bytes.
 func (e *Epochs) Stored() (*Model, error) {
 	k := &e.Classes[0]
-	size := Size{States: e.Len() * e.Base.states, Kernels: 1, Dim: e.Dim, Random: k.Outcomes != nil,
+	random := slices.ContainsFunc(e.Classes, func(k Kernel) bool { return k.Outcomes != nil })
+	size := Size{States: e.Len() * e.Base.states, Kernels: 1, Dim: e.Dim, Random: random,
 		Choices: float64(e.Len() * k.Choices()), Transitions: float64(e.Len() * len(e.Letter))}
 	if err := size.Fits(e.Bytes); err != nil {
 		return nil, err

@@ -264,9 +264,10 @@ func compareStored(t *testing.T, e *Epochs, m *Model) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Bytes = 1
+	k := stored.Kernel(0)
+	e.Bytes = 1 + 12*len(k.Next) + 8*len(k.Returns) + 8*len(k.Outcomes)
 	if _, err := e.Stored(); !errors.As(err, new(*MemoryError)) {
-		t.Errorf("%v: want too large for a byte", err)
+		t.Errorf("%v: want too large for %d bytes, which transitions and returns take alone", err, e.Bytes)
 	}
 	e.Bytes = 0
 	if !slices.Equal(stored.StartStates(), m.StartStates()) || stored.States() != m.States() ||
