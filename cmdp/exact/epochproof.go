@@ -134,10 +134,10 @@ func (p *epochPass) solveRational(ctx context.Context, lo, hi int32) bool {
 	return ok
 }
 
-// roundedDown returns the largest number that is not above x.
+// roundedDown returns the largest number that is not above x, −∞ below all numbers.
 func roundedDown(x *big.Rat) float64 {
 	y, exact := x.Float64()
-	if !exact && rational(y).Cmp(x) > 0 {
+	if !exact && y > -math.MaxFloat64 && (math.IsInf(y, 1) || rational(y).Cmp(x) > 0) {
 		y = math.Nextafter(y, math.Inf(-1))
 	}
 	return y

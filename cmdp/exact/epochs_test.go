@@ -261,6 +261,12 @@ func TestRoundedDown(t *testing.T) {
 			t.Errorf("%v is rounded to %g", x, got)
 		}
 	}
+	most := rational(math.MaxFloat64)
+	beyond := new(big.Rat).Mul(most, big.NewRat(3, 1))
+	below := new(big.Rat).Neg(beyond)
+	if up, down := roundedDown(beyond), roundedDown(below); up != math.MaxFloat64 || !math.IsInf(down, -1) {
+		t.Errorf("what is beyond all numbers is rounded to %g and %g", up, down)
+	}
 }
 
 // TestChoiceSets: each epoch has the choices that it was given, and equal sets have the same number.
