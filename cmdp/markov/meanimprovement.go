@@ -35,12 +35,12 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	}
 	p.stale[p.cut] = stale // the mean is known to rounding
 	p.before = p.statesBefore()
-	times := 2
+	sweeps := 2
 	if p.careful {
-		times = 1
+		sweeps = 1
 	}
 	// To look for the states that are to be swept again costs some too.
-	for n, left := 0, times*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
+	for n, left := 0, sweeps*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
 		swept, changed, other := p.sweep(states, choices, n%2 == 1, mean, slack)
 		left -= swept
 		found = found || other
