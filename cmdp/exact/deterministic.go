@@ -154,7 +154,7 @@ func (s *branchAndBound) solveSubproblem(ctx context.Context, d *decision) error
 		return err
 	}
 	opts := s.opts.Options
-	opts.memoryless, opts.unpriced = true, true
+	opts.Early, opts.memoryless, opts.unpriced = nil, true, true
 	if d != nil {
 		cutoff := s.cutoff()
 		opts.cutoff = &cutoff

@@ -67,7 +67,10 @@ func TestDeterministicAgainstAll(t *testing.T) {
 		if trial >= 160 {
 			task.Cost = randomCost(t, rng, x)
 		}
-		r, err := exact.SolveDeterministic(context.Background(), m, task, exact.DeterministicOptions{})
+		opts := exact.DeterministicOptions{Options: exact.Options{Early: func(*exact.Result) {
+			t.Error("an answer of a mixture is told")
+		}}}
+		r, err := exact.SolveDeterministic(context.Background(), m, task, opts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,6 +27,7 @@ func TestFront(t *testing.T) {
 			successors: 3, integer: trial%5 == 0, rests: trial%3 == 0}
 		m := randomModel(t, rng, sh)
 		opts := exact.FrontOptions{Error: 1e-3}
+		opts.Early = func(*exact.Result) { t.Error("an answer of one direction is told") }
 		for k := range p {
 			c := make([]float64, sh.dim)
 			c[k] = 1 - 2*float64(rng.IntN(2))

@@ -157,7 +157,7 @@ func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supporti
 		return nil, err
 	}
 	task, opts := f.task, f.opts.Options
-	opts.NoNearest, opts.unpriced = true, true
+	opts.Early, opts.NoNearest, opts.unpriced = nil, true, true
 	task.Cost, err = cost.NewLinear(gradient, box)
 	if err != nil {
 		return nil, fmt.Errorf("exact: front: %w", err)

@@ -42,9 +42,9 @@ type Options struct {
 	// done and the part of it that is done, NaN where nobody knows. It may be called from several goroutines,
 	// one after the other.
 	Working func(what string, part float64)
-	// Early, if not nil, is called at most once, as soon as the gap is EarlyGap: with an answer without
+	// Early, if not nil, is called by [Solve] at most once, as soon as the gap is EarlyGap: with an answer without
 	// a policy, whose returns are those of a mixture of policies. It is certified like others up to the rounding of the
-	// bound, which is computed anew for the answer in the end.
+	// bound, which is computed anew for the answer in the end. Others do not look at it.
 	Early func(*Result)
 
 	now        func() time.Time // of Budget, nil for the clock

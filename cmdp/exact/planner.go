@@ -185,6 +185,7 @@ func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Option
 
 // withSolverOrRays is withSolver and, where totals beside means can grow, withRays.
 func (p *Planner) withSolverOrRays(ctx context.Context, task cmdp.Task, opts Options, work func(*solver) error) error {
+	opts.Early = nil
 	_, err := orWithRows(ctx, p, opts, func(p *Planner, opts Options) (none struct{}, err error) {
 		err = p.withSolver(ctx, task, opts, work)
 		var found *NoTotalError
