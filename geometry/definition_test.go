@@ -744,6 +744,79 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 	return inside
 }
 
+// TestPreimages compares preimages of products of a drawn set and lines or half-lines with their definition. The map
+// takes most of these to the same number, which they end at, whatever x is.
+func TestPreimages(t *testing.T) {
+	inside := 0
+	for trial := range 70 {
+		rng := newDrawer(rand.New(rand.NewPCG(26, uint64(trial))))
+		d := 1 + rng.IntN(3)
+		in, err := drawDefined(rng, d, 0)
+		if err != nil {
+			continue
+		}
+		var factors []geometry.Set
+		var matrix, rows [][]float64
+		equal := make([]bool, 1+rng.IntN(3))
+		for k := range equal {
+			scale, level := float64(1+rng.IntN(2))*float64(1-2*rng.IntN(2)), float64(rng.IntN(3)-1)
+			var factor geometry.Set = set[*geometry.Halfspace](t)(geometry.NewHalfspace([]float64{scale}, scale*level))
+			if equal[k] = rng.IntN(3) > 0; equal[k] {
+				line, at := [][]float64{{scale}}, []float64{scale * level}
+				factor = set[*geometry.Polyhedron](t)(geometry.NewAffine(line, at))
+			}
+			row := make([]float64, d+1)
+			if rng.IntN(3) == 0 {
+				row[rng.IntN(d)] = float64(1 - 2*rng.IntN(2))
+			}
+			row[d] = level
+			factors, matrix = append(factors, factor), append(matrix, row)
+			rows = append(rows, floats.ScaleTo(make([]float64, d), scale, row[:d]))
+		}
+		at := rng.IntN(len(factors) + 1) // of the drawn set
+		block := make([][]float64, d)
+		for i := range block {
+			block[i] = ints(rng.Rand, d+1, 1)
+			block[i][i] += 2
+		}
+		factors, matrix = slices.Insert(factors, at, in.set), slices.Insert(matrix, at, block...)
+		whole, err := geometry.NewProduct(factors...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shift := make([]float64, len(matrix))
+		for i, row := range matrix {
+			shift[i], matrix[i] = row[d], row[:d]
+		}
+		back, err := geometry.NewPreimage(matrix, shift, whole)
+		s := defined{set: back, excess: func(x []float64) float64 {
+			y := make([]float64, d)
+			for i, row := range block {
+				y[i] = row[d] + floats.Dot(row[:d], x)
+			}
+			most := in.excess(y)
+			for k, row := range rows {
+				over := floats.Dot(row, x)
+				if equal[k] {
+					over = math.Abs(over)
+				}
+				most = max(most, over)
+			}
+			return most
+		}}
+		if errors.Is(err, geometry.ErrEmpty) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		inside += checkDefinition(t, rng.Rand, trial, s)
+	}
+	if inside < 60 {
+		t.Errorf("%d points inside: want many", inside)
+	}
+}
+
 // TestOtherUnits: in units that are powers of two all numbers are the same but for their exponents. So are the answers.
 func TestOtherUnits(t *testing.T) {
 	for trial := range 800 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cmdpsolve/geometry"
+	"cmdpsolve/geometry/geometrytest"
 	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
@@ -286,6 +287,59 @@ func TestConstructorsRefuseNumbers(t *testing.T) {
 	}
 }
 
+// TestLimits: what constructors accept ends where it is said to, at a number that is refused by little.
+func TestLimits(t *testing.T) {
+	type rows = [][]float64
+	meets := func(s geometry.Set, v float64) (any, error) { // the box from 1 on but for v
+		box, err := geometry.NewBox([]float64{1 + v, -1}, []float64{2, 3})
+		if err != nil {
+			return nil, err
+		}
+		return geometry.Restrict(s, box)
+	}
+	ball, _ := geometry.NewBall([]float64{0, 0}, 1)
+	point, _ := geometry.NewPoint([]float64{1, 0})
+	side, _ := geometry.NewBox([]float64{-1, 0}, []float64{1, 1})
+	slant, _ := geometry.NewHalfspace([]float64{1, 1e-30}, 1)
+	for name, c := range map[string]struct {
+		good, bad float64
+		build     func(v float64) (any, error)
+	}{
+		"flat": {1.1e-13, 0.9e-13, func(v float64) (any, error) {
+			return geometry.NewEllipsoid([]float64{0, 0}, rows{{7 * v, 0}, {0, 7}})
+		}},
+		"not symmetric": {0.9e-12, 1.1e-12, func(v float64) (any, error) {
+			return geometry.NewEllipsoid([]float64{0, 0}, rows{{7, 1}, {1 + 7*v, 2}})
+		}},
+		"tiny shape":  {1e-99, 1e-101, func(v float64) (any, error) { return geometry.NewEllipsoid([]float64{0}, rows{{v}}) }},
+		"tiny normal": {1e-99, 1e-101, func(v float64) (any, error) { return geometry.NewHalfspace([]float64{v, 0}, 0) }},
+		"tiny row": {1e-99, 1e-101, func(v float64) (any, error) {
+			return geometry.NewPolyhedron(rows{{v, 0}}, []float64{0})
+		}},
+		"tiny factor": {1e-99, 1e-101, func(v float64) (any, error) { return geometry.NewScale(ball, v) }},
+		"dimension":   {1, 0, func(v float64) (any, error) { return geometry.NewOrthant(int(v)) }},
+		"simplex":     {1 << 24, 1<<24 + 1, func(v float64) (any, error) { return geometry.NewSimplex(int(v), 1) }},
+		"cone":        {1 << 24, 1<<24 + 1, func(v float64) (any, error) { return geometry.NewSecondOrderCone(int(v)) }},
+		"inverted": {0, 1e-15, func(v float64) (any, error) {
+			return geometry.NewBox([]float64{1 + v}, []float64{1})
+		}},
+		"ball and box":       {1e-12, 1e-11, func(v float64) (any, error) { return meets(ball, v) }},
+		"point and box":      {1e-12, 1e-11, func(v float64) (any, error) { return meets(point, v) }},
+		"box and box":        {1e-12, 1e-11, func(v float64) (any, error) { return meets(side, v) }},
+		"half-space and box": {1e-13, 1e-11, func(v float64) (any, error) { return meets(slant, v) }},
+		"constant row": {1e-13, 1e-11, func(v float64) (any, error) {
+			return geometry.NewPreimage(rows{{0}, {1}}, []float64{1 + v, 0}, side)
+		}},
+	} {
+		if _, err := c.build(c.good); err != nil {
+			t.Errorf("%s: %g is refused: %v", name, c.good, err)
+		}
+		if s, err := c.build(c.bad); err == nil {
+			t.Errorf("%s: %g is accepted: %T", name, c.bad, s)
+		}
+	}
+}
+
 // claims are the ways in which an error says that sets have no common point: along a direction one ends, and another
 // begins beyond that.
 var claims = []struct {
@@ -463,6 +517,11 @@ func TestTouchingHalfspaces(t *testing.T) {
 		if err != nil {
 			t.Errorf("trial %d: %T and what is beyond %g in direction %v: %v", trial, whole, most, normal, err)
 			continue
+		}
+		if _, closed := touch.(oracle.FaceProjector); closed && draw.unit == 1 {
+			if err := geometrytest.Check(touch, geometrytest.Facts{Trials: 3, Tolerance: 1e-7}); err != nil {
+				t.Errorf("trial %d: %v", trial, err)
+			}
 		}
 		touch.Project(x, floats.ScaleTo(x, draw.unit, normals(rng, d)))
 		tol := 1e-2 * draw.unit // where curved sets touch projections are not exact

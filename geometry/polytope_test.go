@@ -2,12 +2,12 @@ package geometry_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"cmdpsolve/geometry"
@@ -115,47 +115,80 @@ func TestHugeNumbers(t *testing.T) {
 	}
 }
 
-// TestRecession: the direction in which a polyhedron is said to be unbounded leaves none of its rows.
+// TestRecession: the direction in which a polyhedron or a box is said to have no end leads from point to point of it,
+// and the coordinate that is named goes from where to where it is said to.
 func TestRecession(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 30))
-	told := 0
-	for trial := range 150 {
+	claim := regexp.MustCompile(`(?:(?:side (\d+) is \[)|from )(\S+?)(?:, | to )(\S+?)(?:\]| in coordinate (\d+)), ` +
+		`direction (?:\[(.*)\]|(-?)e(\d+)) recedes`)
+	told := [2]int{}
+	for trial := range 300 {
 		d := 1 + rng.IntN(3)
-		var a [][]float64
-		b := ints(rng, 1+rng.IntN(d+1), 2)
-		for range b {
-			row := ints(rng, d, 2)
-			row[rng.IntN(d)] = 1
-			a = append(a, row)
-		}
-		p, err := geometry.NewPolyhedron(a, b)
+		s, err := endless(rng, d, trial%2 == 0)
 		if err != nil {
 			continue
 		}
-		_, err = p.Bounded()
-		if err == nil {
+		_, err = geometry.CompactOf(s)
+		if box, ok := s.(*geometry.Box); ok && rng.IntN(2) == 0 {
+			_, err = geometry.Restrict(s, box)
+		}
+		lower, upper := make([]float64, d), make([]float64, d)
+		s.(geometry.Bounder).Bounds(lower, upper)
+		bounded := !math.IsInf(floats.Norm(append(slices.Clone(lower), upper...), 1), 0)
+		if err == nil && bounded {
 			continue
 		}
-		told++
-		_, text, _ := strings.Cut(err.Error(), "direction [")
-		text, _, _ = strings.Cut(text, "]")
-		var dir []float64
-		for _, word := range strings.Fields(text) {
-			v, _ := strconv.ParseFloat(word, 64)
-			dir = append(dir, v)
+		words := claim.FindStringSubmatch(fmt.Sprint(err))
+		if bounded || !errors.Is(err, geometry.ErrUnbounded) || words == nil {
+			t.Fatalf("trial %d: from %v to %v: %v", trial, lower, upper, err)
 		}
-		if len(dir) != d || floats.Norm(dir, 2) < 1e-9 || !errors.Is(err, geometry.ErrUnbounded) {
-			t.Fatalf("trial %d: %v ≤ %v: %v", trial, a, b, err)
+		told[trial%2]++
+		i := int(number(words[1] + words[4]))
+		if number(words[2]) != lower[i] || number(words[3]) != upper[i] {
+			t.Errorf("trial %d: from %v to %v: %v", trial, lower, upper, err)
 		}
-		for _, row := range a {
-			if floats.Dot(row, dir) > 1e-9 {
-				t.Errorf("trial %d: %v ≤ %v: %v: the row %v ends it", trial, a, b, err, row)
+		dir := numbers(words[5])
+		if words[7] != "" {
+			dir = unit(d, words[7])
+			floats.Scale(number(words[6]+"1"), dir)
+		}
+		x := make([]float64, d)
+		s.Project(x, x)
+		floats.AddScaled(x, 1e3/floats.Norm(dir, 2), dir)
+		if off := oracle.Distance(s, x); !(off < 1e-9) || dir[i] == 0 {
+			t.Errorf("trial %d: from %v to %v: %v, but %v is off by %g", trial, lower, upper, err, x, off)
+		}
+	}
+	if told[0] < 50 || told[1] < 50 {
+		t.Errorf("%d unbounded polyhedra and boxes", told)
+	}
+}
+
+// endless draws a box or a polyhedron that is likely to be unbounded.
+func endless(rng *rand.Rand, d int, box bool) (geometry.Set, error) {
+	if box {
+		lower, upper := ints(rng, d, 2), make([]float64, d)
+		for i, l := range lower {
+			upper[i] = l + float64(rng.IntN(3))
+			switch rng.IntN(6) {
+			case 0:
+				upper[i] = math.Inf(1)
+			case 1:
+				lower[i] = math.Inf(-1)
+			case 2:
+				lower[i], upper[i] = math.Inf(-1), math.Inf(1)
 			}
 		}
+		return geometry.NewBox(lower, upper)
 	}
-	if told < 50 {
-		t.Errorf("%d unbounded polyhedra", told)
+	var a [][]float64
+	b := ints(rng, 1+rng.IntN(d+1), 2)
+	for range b {
+		row := ints(rng, d, 2)
+		row[rng.IntN(d)] = 1
+		a = append(a, row)
 	}
+	return geometry.NewPolyhedron(a, b)
 }
 
 // TestMultipliers: the rows that are said to contradict each other do so, by the multipliers that are given. Those of a

@@ -490,3 +490,49 @@ func TestFarFromFaces(t *testing.T) {
 		}
 	}
 }
+
+// TestFarFromCurves: a point of what ellipsoids and cones have in common is the nearest one to all points on its
+// normal, however far away.
+func TestFarFromCurves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 10))
+	met := 0
+	for trial := range 300 {
+		d := 2 + rng.IntN(2)
+		var parts []geometry.Set
+		for range 2 {
+			shape := turned(rng, d)
+			for _, row := range shape {
+				floats.Scale(math.Pow(10, rng.Float64()-0.5), row)
+			}
+			matrix := make([][]float64, d)
+			for i := range matrix {
+				matrix[i] = make([]float64, d)
+				for _, row := range shape {
+					floats.AddScaled(matrix[i], row[i]*floats.Norm(row, 2), row)
+				}
+			}
+			parts = append(parts, set[*geometry.Ellipsoid](t)(geometry.NewEllipsoid(normals(rng, d), matrix)))
+		}
+		if trial%2 == 0 {
+			parts[1] = set[*geometry.SecondOrderCone](t)(geometry.NewSecondOrderCone(d))
+		}
+		common, err := geometry.NewIntersection(parts...)
+		if err != nil {
+			continue
+		}
+		met++
+		near, x := make([]float64, d), normals(rng, d)
+		floats.Scale(math.Pow(10, 7+7*rng.Float64()), x)
+		common.Project(near, x)
+		floats.Sub(x, near)
+		floats.AddScaledTo(x, near, 10/floats.Norm(x, 2), x)
+		common.Project(x, x)
+		if off := floats.Distance(x, near, 2); off > 1e-5 {
+			t.Errorf("trial %d: %T: %v is not the nearest point to what lies along its normal, by %g", trial, common, near,
+				off)
+		}
+	}
+	if met < 20 {
+		t.Errorf("%d sets that meet", met)
+	}
+}
