@@ -60,7 +60,7 @@ func (h *header) simulated(root *node, sim *Simulation) {
 	h.readConstants(root.get("let"), at.key("let"))
 	for _, m := range root.members {
 		if slices.Contains(modelKeys, m.key.text) {
-			h.bad(m.key, at.key(m.key.text), "this is for the simulator to say: leave it out")
+			h.bad(m.key, at.key(m.key.text), "this describes a model in a file, not a simulator: leave it out")
 		}
 	}
 	if root.get("format") == nil {
