@@ -120,7 +120,8 @@ func (m *Member) apply(w, x []float64) {
 }
 
 // weight returns what the square of a distance between images counts beside that of points: one over the square of the
-// longest row if that is below 1. Without it a map into a coarse unit would leave its condition hardly any weight.
+// length of the longest row where that length is below 1. Without it a map into a coarse unit would leave its condition
+// hardly any weight.
 func (m *Member) weight() float64 {
 	longest := 0.0
 	for _, r := range m.Matrix {

@@ -2,6 +2,7 @@ package language
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -268,5 +269,20 @@ func (v Variable) String() string {
 	if v.Type == Bool {
 		return v.Name + ", which is true or false,"
 	}
-	return fmt.Sprintf("%s, which is from %d to %d,", v.Name, v.Low, v.High)
+	from := ""
+	if v.Low != math.MinInt64 && v.High != math.MaxInt64 {
+		from = "from "
+	}
+	return fmt.Sprintf("%s, which is %s%s,", v.Name, from, v.Range())
+}
+
+// Range says which integers a variable may be. Of a transient one a bound may be missing.
+func (v Variable) Range() string {
+	switch {
+	case v.Low == math.MinInt64:
+		return fmt.Sprintf("at most %d", v.High)
+	case v.High == math.MaxInt64:
+		return fmt.Sprintf("at least %d", v.Low)
+	}
+	return fmt.Sprintf("%d to %d", v.Low, v.High)
 }

@@ -402,19 +402,23 @@ func TestRandomRewards(t *testing.T) {
 				e.check(t, m, p.Formulas[0].Reward, a.value, a.how)
 			}
 		}
-		e.checkBound(t, m, rng.IntN(14), text)
+		e.checkBound(t, m, rng.IntN(14), rng.IntN(2) == 0, text)
 		if len(of) != len(m.Rewards) {
 			t.Fatalf("%d rewards: want %d\n%s", len(m.Rewards), len(of), text)
 		}
 	}
 }
 
-// checkBound: where r1 has a bound, what an edge assigns has to keep it.
-func (e *earning) checkBound(t *testing.T, m *exchange.Model, most int, text string) {
+// checkBound: where r1 has a bound, what an edge assigns has to keep it. The lower bound, 0, may be left out.
+func (e *earning) checkBound(t *testing.T, m *exchange.Model, most int, alone bool, text string) {
 	t.Helper()
-	x, breaks, said := m.Described.Columns()[0].Ints, false, "r1, which is from 0 to %d, would become "
+	low, from, want := `"lower-bound":0,`, "from ", fmt.Sprintf("0 to %d", most)
+	if alone {
+		low, from, want = "", "", fmt.Sprintf("at most %d", most)
+	}
+	x, breaks, said := m.Described.Columns()[0].Ints, false, "r1, which is "+from+want+", would become "
 	if e.initial[1].number > float64(most) {
-		breaks, said = true, fmt.Sprintf("the initial value of r1 is %g: want 0 to %%d", e.initial[1].number)
+		breaks, said = true, fmt.Sprintf("the initial value of r1 is %g: want %s", e.initial[1].number, want)
 	}
 	for s := range m.States() {
 		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
@@ -424,8 +428,8 @@ func (e *earning) checkBound(t *testing.T, m *exchange.Model, most int, text str
 		}
 	}
 	_, err := model(regexp.MustCompile(`"r1","type": ("\w+"|\{[^}]*\})`).ReplaceAllString(text, fmt.Sprintf(
-		`"r1","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":%d}`, most)), nil)
-	if (err != nil) != breaks || err != nil && !strings.Contains(err.Error(), fmt.Sprintf(said, most)) {
+		`"r1","type":{"kind":"bounded","base":"int",%s"upper-bound":%d}`, low, most)), nil)
+	if (err != nil) != breaks || err != nil && !strings.Contains(err.Error(), said) {
 		t.Fatalf("%v: r1 goes above %d: %t\n%s", err, most, breaks, text)
 	}
 }

@@ -338,7 +338,7 @@ func (b *builder) declareTransient(d *node, name string, t typed, initial, low, 
 		v.High = high.Int
 	}
 	if t.typ == language.Int && (initial.Int < v.Low || initial.Int > v.High) {
-		fail(initial.At, "the initial value of %s is %d: want %d to %d", shorten(name), initial.Int, v.Low, v.High)
+		fail(initial.At, "the initial value of %s is %d: want %s", shorten(name), initial.Int, v.Range())
 	}
 	v.Initial = initial.Int
 	b.transient[name] = &transient{Variable: v, at: d.at, value: initial}

@@ -48,6 +48,8 @@ func TestRefused(t *testing.T) {
 		{`"lower-bound": 0`, `"lower-bound": 4`, "3:15", "the range of x is empty: 4 to 3"},
 		{`"lower-bound": 0`, `"lower-bound": 4.5`, "3:87", "want int"},
 		{`"initial-value": 0},`, `"initial-value": 4},`, "3:128", "the initial value of x is 4: want 0 to 3"},
+		{`"type": "real", "transient": true`, `"type": {"kind": "bounded", "base": "int", "lower-bound": 1}, "transient": true`,
+			"4:164", "the initial value of r is 0: want at least 1"},
 		{`"name": "F"`, `"name": "x"`, "4:2", "x is defined twice"},
 		{`"name": "F"`, `"name": "a,b"`, "4:2", `"a,b" as a name`},
 		{`"name": "F"`, `"name": ""`, "4:2", `"" as a name`},
