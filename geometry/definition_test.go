@@ -19,9 +19,10 @@ import (
 type defined struct {
 	set     geometry.Set
 	excess  func(x []float64) float64
-	iterate bool    // its projection iterates over one that closed forms answer: over it nothing should
-	room    float64 // that its interior point has at least
-	able    int     // as abilities says, at least
+	iterate bool      // its projection iterates over one that closed forms answer: over it nothing should
+	room    float64   // that its interior point has at least
+	able    int       // as abilities says, at least
+	anchor  []float64 // of what ties the extreme point next to this is given, if any
 }
 
 // abilities is 0 for a set that only projects, 1 for a Compact and 2 for one that resolves ties.
@@ -485,6 +486,7 @@ func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside
 	}
 	if c, ok := s.set.(geometry.Interior); ok {
 		radius := c.InteriorPoint(near)
+		checkMiddle(t, trial, s.set, near)
 		room := s.room
 		for _, y := range members {
 			room = max(room, roomInRows(s.set, y))
@@ -596,15 +598,22 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 			floats.AddScaled(dir, math.Pow(10, -3-7*rng.Float64()), normals(rng, d))
 		}
 		c.MaximizeLinear(best, dir)
+		middle := slices.Clone(s.anchor)
 		switch s.set.(type) {
 		case *geometry.BoundedBox, *geometry.Ball, *geometry.Ellipsoid, *geometry.Polytope: // ties: next to the middle
-			middle := make([]float64, d)
+			middle = make([]float64, d)
 			s.set.(geometry.Interior).InteriorPoint(middle)
+		}
+		if middle != nil {
 			faces.ProjectFace(middle, dir, middle)
 			if off := floats.Distance(middle, best, 2); n%3 == 2 && off > 1e-7*(1+floats.Norm(best, 2)) {
 				t.Fatalf("trial %d: %T: of what is extreme in direction %v %v is not next to the middle, which is %v", trial,
 					s.set, dir, best, middle)
 			}
+		}
+		corner := firstCorner(s.set, dir)
+		if corner != nil && floats.Distance(corner, best, 2) > 1e-12*(1+floats.Norm(best, 2)) {
+			t.Fatalf("trial %d: %T: %v is extreme in direction %v: want the first corner %v", trial, s.set, best, dir, corner)
 		}
 		most, size, length := floats.Dot(dir, best), 1+floats.Norm(best, 2), floats.Norm(dir, 2)
 		if least, reach := geometry.LinearRange(dir, lower, upper); bounded && (most < least-tol*size ||
@@ -642,6 +651,46 @@ func checkExtremes(t *testing.T, rng *rand.Rand, trial int, s defined, members [
 					s.set, dir, y, x, face)
 			}
 		}
+	}
+}
+
+// firstCorner returns the corner on the axis of the first largest entry, of sets that answer with that.
+func firstCorner(s geometry.Set, dir []float64) (corner []float64) {
+	corner = make([]float64, len(dir))
+	switch s := s.(type) {
+	case *geometry.Simplex:
+		s.InteriorPoint(corner)
+		total := floats.Sum(corner)
+		clear(corner)
+		corner[slices.Index(dir, slices.Max(dir))] = total
+	case *geometry.L1Ball:
+		radius := s.InteriorPoint(corner) * math.Sqrt(float64(len(dir)))
+		most := floats.Norm(dir, math.Inf(1))
+		i := slices.IndexFunc(dir, func(v float64) bool { return math.Abs(v) == most })
+		if most > 0 {
+			corner[i] += math.Copysign(radius, dir[i])
+		}
+	default:
+		return nil
+	}
+	return corner
+}
+
+// checkMiddle: the interior points of cones and half-spaces, which have no middle, are where they are said to be.
+func checkMiddle(t *testing.T, trial int, s geometry.Set, middle []float64) {
+	t.Helper()
+	want := make([]float64, len(middle))
+	switch s := s.(type) {
+	case *geometry.SecondOrderCone:
+		want[len(want)-1] = math.Sqrt(float64(min(len(want), 2)))
+	case *geometry.Halfspace:
+		length := floats.Norm(s.Normal(), 2)
+		floats.AddScaled(want, (s.Offset()/length-1)/length, s.Normal())
+	default:
+		return
+	}
+	if off := floats.Distance(want, middle, 2); off > 1e-9*(1+floats.Norm(want, 2)) {
+		t.Fatalf("trial %d: %T has the interior point %v: want %v", trial, s, middle, want)
 	}
 }
 
@@ -703,7 +752,7 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 		if s.iterate {
 			break
 		}
-		s.room, s.able = 0, 0
+		s.room, s.able, s.anchor = 0, 0, nil
 		before, lower, upper := s.excess, ints(rng.Rand, d, 3), make([]float64, d)
 		if other, wrong := drawDefined(rng, d, 0); rng.IntN(2) == 0 && wrong == nil {
 			both := []geometry.Set{s.set, other.set}
@@ -721,6 +770,10 @@ func checkDrawn(t *testing.T, trial int) (inside int) {
 		}
 		box, _ := geometry.NewBox(lower, upper)
 		s.able = 1
+		if ball, ok := s.set.(*geometry.Ball); ok {
+			s.anchor = make([]float64, d)
+			ball.InteriorPoint(s.anchor)
+		}
 		switch s.set.(type) {
 		case *geometry.Box, *geometry.Ball, *geometry.Halfspace, *geometry.Point, *geometry.Polyhedron:
 			s.able = 2 // closed forms and polytopes

@@ -360,6 +360,15 @@ var claims = []struct {
 		func(w []string, _ int) ([]float64, float64, float64) {
 			return numbers(w[1]), number(w[3]), number(w[2])
 		}},
+	{regexp.MustCompile(`point \[(.*)\] is outside the box in coordinate (\d+), which goes from (\S+) to (\S+):`),
+		func(w []string, d int) ([]float64, float64, float64) {
+			dir, low, high := unit(d, w[2]), number(w[3]), number(w[4])
+			at := floats.Dot(dir, numbers(w[1]))
+			if at < low && low <= high {
+				return dir, at, low
+			}
+			return floats.ScaleTo(dir, -1, dir), -at, -high
+		}},
 	{regexp.MustCompile(`the ball's center is (\S+) from .*, its radius is (\S+), direction \[(.*)\] separates`),
 		func(w []string, _ int) ([]float64, float64, float64) {
 			dir, far := numbers(w[3]), number(w[1])
@@ -423,6 +432,9 @@ func TestRefusalsAreTrue(t *testing.T) {
 		if !errors.Is(err, geometry.ErrEmpty) {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
+		if len(parts) == 2 {
+			checkFactor(t, a.set, box, trial%3, err)
+		}
 		for k, c := range claims {
 			words := c.words.FindStringSubmatch(err.Error())
 			if words == nil {
@@ -438,6 +450,20 @@ func TestRefusalsAreTrue(t *testing.T) {
 		if n < 3 {
 			t.Errorf("%d errors of the form %v", n, claims[k].words)
 		}
+	}
+}
+
+// checkFactor: where the factor of a product after n others is cut to nothing, the error says so as it would alone.
+func checkFactor(t *testing.T, s geometry.Set, box *geometry.Box, n int, alone error) {
+	t.Helper()
+	factors, boxes := slices.Repeat([]geometry.Set{box}, n), slices.Repeat([]geometry.Set{box}, n+1)
+	product := set[geometry.Set](t)(geometry.NewProduct(append(factors, s)...))
+	around := set[geometry.Set](t)(geometry.NewProduct(boxes...)).(geometry.Bounder)
+	lower, upper := make([]float64, product.Dim()), make([]float64, product.Dim())
+	around.Bounds(lower, upper)
+	_, err := geometry.Restrict(product, set[*geometry.Box](t)(geometry.NewBox(lower, upper)))
+	if want := fmt.Sprintf("geometry: product, factor %d: %v", n, alone); fmt.Sprint(err) != want {
+		t.Errorf("error %v: want %v", err, want)
 	}
 }
 
