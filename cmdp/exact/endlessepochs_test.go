@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/internal/threshold"
+	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -126,6 +127,9 @@ func TestEndlessEpochs(t *testing.T) {
 			if i%5 == 0 {
 				verifyEpochs(t, i, m, task, got)
 			}
+			if got.Status == Infeasible {
+				compareDistance(t, i, q, task, counts)
+			}
 			switch {
 			case p.rows.Load() != nil:
 				counts["stored"]++
@@ -140,10 +144,31 @@ func TestEndlessEpochs(t *testing.T) {
 			counts["finite"])
 	}
 	for what, least := range map[string]int{"refused": 50, "no total": 30, "optimal": 600, "infeasible": 100,
-		"unbounded": 100, "endless": 200, "stored": 200} {
+		"unbounded": 100, "endless": 200, "stored": 200, "finite distance": 10} {
 		if counts[what] < least {
 			t.Errorf("%d are %s: want %d and more of %v", counts[what], what, least, counts)
 		}
+	}
+}
+
+// compareDistance compares the distance of a target that is missed with the certificate of the target alone, and counts
+// those that are about policies with finite totals.
+func compareDistance(t *testing.T, i int, p *Planner, task cmdp.Task, counts map[string]int) {
+	t.Helper()
+	d, failed := p.Distance(t.Context(), task, Options{})
+	r, err := p.Solve(t.Context(), cmdp.Task{Target: task.Target, Whole: task.Whole, Box: task.Box}, Options{})
+	if failed != nil || err != nil || r.Status != Infeasible {
+		t.Errorf("model %d: %v, %v and %v: want a distance", i, r, failed, err)
+		return
+	}
+	c, support := r.Certificate, oracle.Support(task.Target, d.Direction)
+	near := 1e-6 * (1 + r.Violation)
+	if d.Finite != c.Finite || d.Whole != c.Whole || math.Abs(d.Upper-r.Violation) > near || !(d.Lower <= d.Upper) ||
+		!c.Whole && math.Abs(d.Support-support) > 1e-9*(1+math.Abs(support)) {
+		t.Errorf("model %d: a distance of %+v beside %+v: want the support %g", i, d, c, support)
+	}
+	if d.Finite {
+		counts["finite distance"]++
 	}
 }
 
