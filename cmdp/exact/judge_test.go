@@ -96,6 +96,24 @@ func TestDistance(t *testing.T) {
 	}
 }
 
+// slackAfterFew checks that after fewer value iterations than a slack took its bounds hold, and only get better.
+func slackAfterFew(t *testing.T, m *cmdp.Model, target geometry.Compact, whole *exact.SlackResult) {
+	t.Helper()
+	bound := math.Inf(1)
+	for n := 1; n < whole.Iterations; n++ {
+		r, err := exact.PlannerOf(t, m).Slack(t.Context(), cmdp.Task{Target: target}, exact.Options{Iterations: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Bound > bound || r.Bound < whole.Radius-1e-9 || r.Radius > whole.Bound+1e-9 ||
+			r.Iterations > whole.Iterations {
+			t.Errorf("radius %g ≤ %g after %d of %d value iterations, before %g: want %g ≤ %g", r.Radius, r.Bound,
+				r.Iterations, whole.Iterations, bound, whole.Radius, whole.Bound)
+		}
+		bound = r.Bound
+	}
+}
+
 // TestSlack compares with a known answer: a box around the returns of one policy,
 // and a ball.
 func TestSlack(t *testing.T) {
@@ -126,6 +144,7 @@ func TestSlack(t *testing.T) {
 		if r.Radius < 0.25-1e-9 || !loose && r.Radius > 0.25+1e-9 || math.Abs(r.Bound-r.Radius) > 1e-9 {
 			t.Errorf("trial %d: box: radius %g, bound %g, want 0.25", trial, r.Radius, r.Bound)
 		}
+		slackAfterFew(t, m, target, r)
 		ball, err := geometry.NewBall(at, 0.25)
 		if err != nil {
 			t.Fatal(err)
@@ -134,6 +153,7 @@ func TestSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		slackAfterFew(t, m, ball, r)
 		if root := math.Sqrt(float64(m.Dim())); r.Radius > 0.25+1e-9 || r.Radius < 0.25/root-1e-6 ||
 			r.Bound < 0.25-1e-9 {
 			t.Errorf("trial %d: ball: radius %g, bound %g, want 0.25", trial, r.Radius, r.Bound)
