@@ -437,3 +437,61 @@ func TestMovedIntersections(t *testing.T) {
 		}
 	}
 }
+
+// TestExtremesBesideFaces: in a direction next to the normal of a face, the extreme point of what a ball cuts is as far
+// as the projection from afar.
+func TestExtremesBesideFaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 15))
+	for trial := range 60 {
+		d := 2 + rng.IntN(3)
+		dir := normals(rng, d)
+		ball, err := geometry.NewBall(make([]float64, d), 2)
+		walls, err2 := geometry.NewPolyhedron([][]float64{dir, normals(rng, d)}, []float64{0.5, 1})
+		box, err3 := geometry.NewLInfBall(make([]float64, d), 1.5)
+		both, err4 := geometry.NewIntersection(ball, walls)
+		if err := errors.Join(err, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+		s := set[geometry.Compact](t)(geometry.Restrict(both, box.Box))
+		best, far := make([]float64, d), make([]float64, d)
+		floats.AddScaled(dir, math.Pow(10, -2-6*rng.Float64()), normals(rng, d))
+		s.MaximizeLinear(best, dir)
+		floats.AddScaled(far, 1e11, dir)
+		s.Project(far, far)
+		if short := floats.Dot(dir, far) - floats.Dot(dir, best); math.Abs(short) > 1e-9*floats.Norm(dir, 2) {
+			t.Errorf("trial %d: %v is extreme in direction %v, but the projection from afar is %v, farther by %g", trial, best,
+				dir, far, short)
+		}
+	}
+}
+
+// TestSidesInRows: of several rows of one coordinate, in any order, the tightest are the sides of what is left in a box.
+func TestSidesInRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 16))
+	for trial := range 40 {
+		d := 1 + rng.IntN(3)
+		lower, upper := slices.Repeat([]float64{-2}, d), slices.Repeat([]float64{2}, d)
+		box, err := geometry.NewBox(lower, upper)
+		var a [][]float64
+		var b []float64
+		for range 5 * d {
+			i, factor, bound := rng.IntN(d), 1+rng.Float64(), 3*rng.Float64()
+			row := make([]float64, d)
+			if row[i] = factor; rng.IntN(2) == 0 {
+				row[i], lower[i] = -factor, max(lower[i], -bound)
+			} else {
+				upper[i] = min(upper[i], bound)
+			}
+			a, b = append(a, row), append(b, factor*bound)
+		}
+		rows, err2 := geometry.NewPolyhedron(a, b)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		x, y := make([]float64, d), make([]float64, d)
+		oracle.Extremes(set[geometry.Compact](t)(geometry.Restrict(rows, box)), x, y)
+		if off := floats.Distance(x, lower, 2) + floats.Distance(y, upper, 2); off > 1e-12 {
+			t.Errorf("trial %d: %v at most %v goes from %v to %v, want %v to %v", trial, a, b, x, y, lower, upper)
+		}
+	}
+}

@@ -205,6 +205,37 @@ func TestTouchingSets(t *testing.T) {
 	}
 }
 
+// TestTouchingPoints: sets of one point, of any size, that miss a box by one rounding touch it.
+func TestTouchingPoints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 43))
+	for trial := range 100 {
+		d := 1 + rng.IntN(3)
+		at, upper := normals(rng, d), make([]float64, d)
+		floats.Scale(math.Pow(10, float64(rng.IntN(19)-9)), at)
+		lower := slices.Clone(at)
+		for i, v := range at {
+			lower[i] = math.Nextafter(v, math.Inf(1))
+			upper[i] = lower[i] + math.Abs(v)
+		}
+		box := set[*geometry.Box](t)(geometry.NewBox(lower, upper))
+		point, _ := geometry.NewPoint(at)
+		side, _ := geometry.NewBox(at, at)
+		hull, _ := geometry.NewHull([][]float64{at})
+		diamond, _ := geometry.NewL1Ball(at, 0)
+		for _, s := range []geometry.Set{point, side, hull, diamond} {
+			c, err := geometry.Restrict(s, box)
+			if err != nil {
+				t.Errorf("trial %d: %T: %v", trial, s, err)
+				continue
+			}
+			x := normals(rng, d)
+			if c.Project(x, x); floats.Distance(x, at, 2) > 1e-12*(1+floats.Norm(at, 2)) {
+				t.Errorf("trial %d: %T at %v is projected on at %v", trial, s, at, x)
+			}
+		}
+	}
+}
+
 // TestHalfspaceDistances are the numbers of erratum E-05: the distance of (1.9, 1.9)
 // from a half-space, and from its part in the box of returns.
 func TestHalfspaceDistances(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestSeparate separates random points from random sets: the half-space contains
@@ -53,6 +55,35 @@ func TestSeparate(t *testing.T) {
 	}
 	if apart < 100 {
 		t.Errorf("%d points outside: want many", apart)
+	}
+}
+
+// TestSeparateBeside separates points just outside of sets that are known by their maximisers alone: farther out than
+// the direction of their own projection would tell.
+func TestSeparateBeside(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 42))
+	for trial := range 60 {
+		d, size := 2+rng.IntN(3), math.Pow(10, float64(rng.IntN(9)-4))
+		shape := make([][]float64, d)
+		for i := range shape {
+			shape[i] = make([]float64, d)
+			shape[i][i] = math.Pow(100, rng.Float64()) / (size * size)
+		}
+		center, dir, normal := normals(rng, d), normals(rng, d), make([]float64, d)
+		floats.Scale(size, center)
+		floats.Scale(1/floats.Norm(dir, 2), dir)
+		round := set[*geometry.Ellipsoid](t)(geometry.NewEllipsoid(center, shape))
+		s := set[geometry.Compact](t)(geometry.FromMaximizer(maximizerOnly{round}))
+		x, out := make([]float64, d), size*math.Pow(10, -4-7*rng.Float64())
+		round.MaximizeLinear(x, dir)
+		floats.AddScaled(x, out, dir)
+		offset, missed := geometry.Separate(s, normal, x)
+		if beyond := inner(normal, x) - offset; !(beyond >= 0.8*out && missed >= 0.8*out && missed <= 1.01*out) {
+			t.Errorf("trial %d: at a distance of %g: missed by %g, half-space by %g", trial, out, missed, beyond)
+		}
+		if over := oracle.Support(round, normal) - offset; over > 1e-12*size {
+			t.Errorf("trial %d: the half-space leaves out a point by %g", trial, over)
+		}
 	}
 }
 
