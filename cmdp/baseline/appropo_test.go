@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -108,12 +109,28 @@ func TestApproPOBisection(t *testing.T) {
 		if st := l.search; st.Threshold != -0.5 || st.Low != -1 || st.Up != 0 {
 			t.Fatalf("first stage: %+v", st)
 		}
+		for i := range l.search.Lambda { // a new stage knows nothing of the one before
+			l.search.Lambda[i], l.search.Velocity[i] = -0.3, 7
+		}
 		l.search.Episodes = tt.episodes
 		floats.ScaleTo(l.search.Sum, float64(tt.episodes), tt.mean)
 		l.decide(tt.optimistic, 1)
 		if st := l.search; st.Low != tt.low || st.Up != tt.up || st.Threshold != (tt.low+tt.up)/2 {
 			t.Errorf("%s: thresholds %v, %v and %v, want %v, %v and their middle", tt.name, st.Low, st.Threshold, st.Up,
 				tt.low, tt.up)
+		} else if st.Threshold != -0.5 {
+			fresh := newLearner(t, "appropo", c).(*approPO)
+			level, err := fresh.level(st.Threshold)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := fresh.aim(level); err != nil {
+				t.Fatal(err)
+			}
+			if want := fresh.search; st.Episodes != 0 || !slices.Equal(st.Sum, want.Sum) ||
+				!slices.Equal(st.Lambda, want.Lambda) || !slices.Equal(st.Velocity, want.Velocity) {
+				t.Errorf("%s: a stage begins with %+v, want %+v", tt.name, st, want)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -185,5 +186,71 @@ func TestRegularizedMost(t *testing.T) {
 		if x := l.lambda[1]; (algorithm == "rpg-pd") != (x == 4) || algorithm == "uopt-rpgpd" && x < 20 {
 			t.Errorf("%s: multiplier %v", algorithm, x)
 		}
+	}
+}
+
+// TestEntropyToGo has the entropy of the later steps by its recursion, E_h(s) = Σ π (P̂E_{h+1} − τ ln π), and
+// E_{h+1}(s) where the process rests, in a shape whose states rest at one step and act at another.
+func TestEntropyToGo(t *testing.T) {
+	const horizon, states, tau = 4, 3, 0.3
+	spec := cmdp.ShapeSpec{Horizon: horizon, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}},
+		Returns: []cmdp.Interval{{Lower: []float64{0}, Upper: []float64{1}}}}
+	actions := func(h, s int) int { return (s + 2*h + 2) % 4 }
+	for h := range horizon {
+		first := []int32{0}
+		for s := range states {
+			first = append(first, first[s]+int32(actions(h, s)))
+		}
+		spec.First = append(spec.First, first)
+	}
+	sh, err := cmdp.NewShape(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Shape: sh, Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1}}}
+	c.Task.Cost = linearCost(t, []float64{1}, boxOfShape(t, sh))
+	l := newLearner(t, "uopt-rpgpd", c).(*regularized)
+	rng, seen := rand.New(rand.NewPCG(1, 3)), map[[4]int]float64{}
+	for range 12 {
+		policy, tr := l.Policy(), cmdp.NewTrajectory(sh)
+		tr.Steps = horizon
+		l.entropyToGo(tau)
+		var next [states]float64
+		for h := horizon - 1; h >= 0; h-- {
+			now := next
+			for s := range states {
+				n := actions(h, s)
+				pi := make([]float64, n)
+				if n > 0 {
+					policy.Distribution(pi, h, s)
+					now[s] = 0
+				}
+				for a, x := range pi {
+					visits, want := 0., 0.
+					for y, e := range next {
+						visits += seen[[4]int{h, s, a, y}]
+						want += seen[[4]int{h, s, a, y}] * e
+					}
+					if want /= visits; visits == 0 {
+						want = (next[0] + next[1] + next[2]) / states
+					}
+					now[s] += x * (want - tau*math.Log(x))
+					if got := l.entropy[l.index(slot{h, s, a})]; !closeTo(got, want) {
+						t.Fatalf("step %d, state %d, action %d: entropy %g, want %g", h, s, a, got, want)
+					}
+				}
+			}
+			next = now
+		}
+		for h := range horizon {
+			s := tr.States[h]
+			tr.Actions[h], tr.States[h+1] = -1, s
+			if n := actions(h, s); n > 0 {
+				tr.Actions[h], tr.States[h+1] = rng.IntN(n), rng.IntN(states)
+				seen[[4]int{h, s, tr.Actions[h], tr.States[h+1]}]++
+				tr.Return(h)[0] = rng.Float64()
+			}
+		}
+		l.Observe(tr)
 	}
 }

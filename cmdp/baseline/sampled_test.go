@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -106,6 +107,19 @@ func TestSampledBounds(t *testing.T) {
 	if p.Lower[0] != 0 || p.Upper[0] != 1 || p.Bound != -1 {
 		t.Errorf("three samples: from %g to %g, bound %g: want the box", p.Lower[0], p.Upper[0], p.Bound)
 	}
+	// The squared distance from (2, 2) falls by at most L·‖e‖ from one return to another within the error e.
+	curved, err := cost.NewSquared([]float64{2, 2}, []float64{1, 1}, boxOf(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Task.Cost = curved
+	p, err = PlanSampled(t.Context(), m, c, 40_000, false, rand.New(rand.NewPCG(1, 2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := p.Result.Bound - curved.Lipschitz()*math.Hypot(p.Error[0], p.Error[1]); !closeTo(p.Bound, want) {
+		t.Errorf("bound %g of a curved cost: want %g", p.Bound, want)
+	}
 }
 
 // TestSampleError compares the error with numbers by hand.
@@ -169,6 +183,89 @@ func TestSampleError(t *testing.T) {
 	c.Knowledge.Support = Support{{{0}, {1}, {0}}}
 	if e, err := SampleError(c, 10); err != nil || e[0] != 0 {
 		t.Errorf("error %v, %v without chance: want 0", e, err)
+	}
+}
+
+// TestSampleErrorDrawn has errors of drawn shapes by their definition: x = √(2(ln(2^b − 2) + ln(C/p))/N) of a row of
+// C with at most b successors, y = √(ln(2Cd/p)/2N) of a mean, both at p/2 where both are learned, and
+// Σ_h y·w_h + x·(w_{h+1} + … + w_H)/2 of a return with the ranges w, at most Σ w_h. So many samples are asked for that
+// every return is as accurate as wanted, and one fewer would not do.
+func TestSampleErrorDrawn(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		states, horizon, d := 2+rng.IntN(3), 1+rng.IntN(3), 1+rng.IntN(3)
+		spec := cmdp.ShapeSpec{Horizon: horizon, Dim: d, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+		c := Config{Settings: cmdp.Settings{Pooled: rng.IntN(2) == 0, Confidence: cmdp.Confidence{Failure: 0.1}}}
+		limited, choices, most := rng.IntN(3) > 0, 0, 1
+		var tables [][]float64
+		for h := range horizon {
+			if h == 0 || !c.Pooled {
+				first, support := []int32{0}, [][]int32(nil)
+				for s := range states {
+					first = append(first, first[s]+1+rng.Int32N(3))
+				}
+				for range first[states] {
+					next := []int32{rng.Int32N(int32(states))}
+					for s := next[0] + 1; int(s) < states; s++ {
+						next = append(next, s)
+					}
+					support, most = append(support, next), max(most, len(next))
+				}
+				spec.First, choices = append(spec.First, first), choices+int(first[states])
+				c.Knowledge.Support = append(c.Knowledge.Support, support)
+			}
+			x := cmdp.Interval{}
+			for range d {
+				low := rng.Float64() - 0.5
+				x.Lower, x.Upper = append(x.Lower, low), append(x.Upper, low+3*rng.Float64())
+			}
+			spec.Returns = append(spec.Returns, x)
+			tables = append(tables, slices.Repeat(x.Lower, int(spec.First[len(spec.First)-1][states])))
+		}
+		if !limited {
+			c.Knowledge.Support, most = nil, states
+		}
+		var err error
+		if c.Shape, err = cmdp.NewShape(spec); err != nil {
+			t.Fatal(err)
+		}
+		c.Task.Cost = linearCost(t, slices.Repeat([]float64{1}, d), boxOfShape(t, c.Shape))
+		p, x, y := 0.1, 0.0, 0.0
+		if rng.IntN(2) == 0 {
+			if c.Returns, err = cmdp.NewReturns(c.Shape, tables); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			p /= 2
+			y = math.Sqrt(math.Log(2*float64(choices*d)/p) / 2)
+		}
+		if most > 1 {
+			x = math.Sqrt(2 * (math.Log(math.Pow(2, float64(most))-2) + math.Log(float64(choices)/p)))
+		}
+		one, total := make([]float64, d), make([]float64, d)
+		for i := range d {
+			for h := horizon - 1; h >= 0; h-- {
+				w := spec.Returns[h].Upper[i] - spec.Returns[h].Lower[i]
+				one[i] += y*w + x*total[i]/2
+				total[i] += w
+			}
+		}
+		each := 1 + rng.IntN(200)
+		e, err := SampleError(c, each)
+		for i := range e {
+			if want := min(one[i]/math.Sqrt(float64(each)), total[i]); math.Abs(e[i]-want) > 1e-12*(1+want) {
+				t.Errorf("seed %d: return %d: error %g of %d samples: want %g", seed, i, e[i], each, want)
+			}
+		}
+		accuracy := 0.01 + rng.Float64()
+		n, err2 := SamplesFor(c, accuracy)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if worst := slices.Max(one); worst > accuracy*math.Sqrt(float64(n))*(1+1e-9) ||
+			n > 1 && worst < accuracy*math.Sqrt(float64(n-1))*(1-1e-9) {
+			t.Errorf("seed %d: %d samples for %g: want %g of them", seed, n, accuracy, math.Pow(worst/accuracy, 2))
+		}
 	}
 }
 

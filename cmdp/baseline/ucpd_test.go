@@ -157,3 +157,43 @@ func TestUCPDEpochs(t *testing.T) {
 	show(l, c.Shape, step{0, 0, 0, 0})
 	want("doubled again", 0, 80, 10)
 }
+
+// TestUCPDTold wants a learner that is told other returns before an episode to go on like one that had these from the
+// start, with counts of each step and of all, at the first episode and later.
+func TestUCPDTold(t *testing.T) {
+	for _, pooled := range []bool{false, true} {
+		c := ucpdConfig(t, 16, [2]float64{0.5, 0.9})
+		c.Pooled = pooled
+		lower, upper := c.Shape.StepReturns(0)
+		tables := make([][]float64, 2)
+		for h := range tables { // the steps have different returns
+			for choice := range c.Shape.StepChoices(h) {
+				for i, x := range c.Returns.At(h, choice) {
+					tables[h] = append(tables[h], lower[i]+upper[i]-x)
+				}
+			}
+		}
+		other, err := cmdp.NewReturns(c.Shape, tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := newLearner(t, "ucpd", c).(*ucpdLearner)
+		c.Returns = other
+		second := newLearner(t, "ucpd", c).(*ucpdLearner)
+		first.ObserveReturns(other)
+		got, want := make([]float64, 2), make([]float64, 2)
+		for k := range 6 {
+			p, q := first.Policy(), second.Policy()
+			for i := range 6 {
+				p.Distribution(got, i/3, i%3)
+				q.Distribution(want, i/3, i%3)
+				if got[0] != want[0] || got[1] != want[1] {
+					t.Fatalf("pooled %v, episode %d, step %d, state %d: %v, want %v", pooled, k+1, i/3, i%3, got, want)
+				}
+			}
+			for _, l := range []cmdp.Learner{first, second} {
+				show(l, c.Shape, step{0, 0, k % 2, k % 3}, step{1, k % 3, 0, 0})
+			}
+		}
+	}
+}
