@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/geometry"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -178,6 +179,28 @@ func TestUnsure(t *testing.T) {
 	for i, u := range out.Unsure {
 		if want := parts[i] / (parts[0] + parts[1]); math.Abs(u.Share-want) > 1e-9 {
 			t.Errorf("step %d has the share %.6f: want %.6f", u.Step+1, u.Share, want)
+		}
+	}
+}
+
+// TestUnsureValues wants the values from which parts of the uncertainty are taken to be, at the start, the expected
+// returns, also where a state rests at one step and acts at another.
+func TestUnsureValues(t *testing.T) {
+	for seed := range uint64(4) {
+		ex := newExample(t, seed, modelSpec{states: 3, actions: 3, horizon: 4, dim: 2, rests: true})
+		c := ex.config(1)
+		e, err := newEstimate(newCoordinates(&c, false), &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, policy := newDrawer(e, &c, "values"), cmdp.Uniform{Shape: c.Shape}
+		got, want := make([]float64, 2), make([]float64, 2)
+		values := d.valuesOf(ex.model, policy)[0]
+		for _, x := range c.Shape.StartStates() {
+			floats.AddScaled(got, x.Probability, values[2*x.State:2*x.State+2])
+		}
+		if cmdp.NewEvaluator(ex.model).Returns(want, policy); !floats.EqualApprox(got, want, 1e-12) {
+			t.Errorf("seed %d: values %v at the start: want %v", seed, got, want)
 		}
 	}
 }

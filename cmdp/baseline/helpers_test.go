@@ -29,7 +29,8 @@ type modelSpec struct {
 }
 
 // randomModel draws a model with full support, so that no state is out of reach,
-// and returns in intervals of different places and widths.
+// and returns in intervals of different places and widths. With rests the last state offers nothing, or, where
+// steps differ, nothing at every second step.
 func randomModel(t testing.TB, seed uint64, sp modelSpec) *cmdp.Model {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 77))
@@ -44,7 +45,7 @@ func randomModel(t testing.TB, seed uint64, sp modelSpec) *cmdp.Model {
 	}
 	for h := range steps {
 		for s := range sp.states {
-			if sp.rests && s == sp.states-1 {
+			if sp.rests && s == sp.states-1 && (sp.stationary || h%2 == 1) {
 				continue
 			}
 			for a := range sp.actions - (s+h)%2 {

@@ -3,6 +3,7 @@ package baseline
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -224,6 +225,38 @@ func TestTripleQFrames(t *testing.T) {
 		c.Prior = nil
 		if l := newLearner(t, "triple-q", c).(*tripleQ); l.frame != want {
 			t.Errorf("K = %d: frames of %d episodes, want %d", k, l.frame, want)
+		}
+	}
+}
+
+// TestTripleQRests has the values of drawn episodes, in which the process rests at any steps, by their definition: that
+// of the choice that is taken, else 1 − what the rest returns, scaled, and the value of the next step.
+func TestTripleQRests(t *testing.T) {
+	ex := newExample(t, 2, modelSpec{states: 3, actions: 3, horizon: 5, dim: 2})
+	l, rng := newLearner(t, "triple-q", ex.config(50)).(*tripleQ), rand.New(rand.NewPCG(2, 6))
+	for i := range l.state.Q {
+		l.state.Q[i] = rng.Float64()
+	}
+	for range 40 {
+		tr := cmdp.NewTrajectory(l.shape)
+		tr.Steps = 1 + rng.IntN(5)
+		for h := range tr.Steps {
+			tr.States[h], tr.Actions[h] = rng.IntN(3), -1
+			if rng.IntN(2) == 0 {
+				tr.Actions[h] = rng.IntN(l.shape.Actions(h, tr.States[h]))
+			}
+		}
+		for j := range l.signals {
+			want := 0.0
+			for h := l.horizon - 1; h >= 0; h-- {
+				want += 1 - l.rest(h, j)
+				if h < tr.Steps && tr.Actions[h] >= 0 {
+					want = l.state.Q[l.signals*(l.base[h]+int(l.offsets(h)[tr.States[h]])+tr.Actions[h])+j]
+				}
+				if got := l.value(tr, h, j); !closeTo(got, want) {
+					t.Fatalf("signal %d at step %d of %v: value %g, want %g", j, h, tr.Actions[:tr.Steps], got, want)
+				}
+			}
 		}
 	}
 }
