@@ -465,7 +465,8 @@ func TestExtremesBesideFaces(t *testing.T) {
 	}
 }
 
-// TestSidesInRows: of several rows of one coordinate, in any order, the tightest are the sides of what is left in a box.
+// TestSidesInRows: of several rows of one coordinate, in any order, the tightest are the sides of what is left in a
+// box.
 func TestSidesInRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 16))
 	for trial := range 40 {
