@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -353,6 +354,57 @@ func TestJobName(t *testing.T) {
 		"ü.yaml": "suite", strings.Repeat("a", 39) + "-b.yaml": strings.Repeat("a", 39)} {
 		if got := jobName(path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestSuiteAtOnce: a suite that is played in parts and merged says what it says when it is played at once, and of each
+// problem what compare says of it alone. A part says how far the suite is; before the last some results are missing.
+func TestSuiteAtOnce(t *testing.T) {
+	flagFolder(t)
+	suite := "format: cmdp-suite/1\nproblems: [two-rooms.yaml, {name: other, problem: depot.yaml, episodes: 6}]\n" +
+		"algorithms: [moma, optdual, posterior]\nepisodes: 8\nseeds: 2\nslater: auto\n"
+	if err := os.WriteFile("small.yaml", []byte(suite), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const all, parts = 12, 5
+	at := func(results string, more ...string) answer {
+		args := []string{"compare", "--suite", "small.yaml", "--no-times", "--quiet", "--results", results}
+		text, _ := printed(t, "json", append(args, more...)...)
+		return answerOf(t, text)
+	}
+	once, played := at("once", "--plot", "curves.svg"), 0
+	for i := range parts {
+		var out, said bytes.Buffer
+		part := fmt.Sprintf("%d/%d", i+1, parts)
+		args := []string{"compare", "--suite", "small.yaml", "--results", "parts", "--shard", part}
+		status := run(t.Context(), args, &out, &said)
+		mine := (all - i + parts - 1) / parts
+		played += mine
+		want := fmt.Sprintf("part %s: %s played; %d of %d results of the suite are in parts\n", part,
+			many(float64(mine), "run"), played, all)
+		if status != exitDone || out.String() != want {
+			t.Errorf("status %d, %q: want %q; %s", status, out.String(), want, said.String())
+		}
+		status, words := called("compare --suite small.yaml --results parts --merge")
+		if missing := fmt.Sprintf("%d of %d results are not there yet", all-played, all); status != exitDone ||
+			strings.Contains(words, missing) != (played < all) {
+			t.Errorf("status %d, %s: want %s", status, words, missing)
+		}
+	}
+	if merged := at("parts", "--merge"); !reflect.DeepEqual(merged["problems"], once["problems"]) {
+		t.Errorf("merged: %v\nat once: %v", merged, once)
+	}
+	for k, of := range once.list("problems") {
+		if _, err := os.Stat([]string{"curves-two-rooms.svg", "curves-other.svg"}[k]); err != nil {
+			t.Error(err)
+		}
+		file := []string{"two-rooms.yaml", "depot.yaml"}[k]
+		text, _ := printed(t, "json", "compare", file, "--algorithms", "moma,optdual,posterior", "--seeds", "2", "--slater",
+			"auto", "--episodes", fmt.Sprint(of.num("episodes")), "--no-times", "--quiet")
+		alone := answerOf(t, text)
+		if !reflect.DeepEqual(alone["rows"], of["rows"]) || of.num("episodes") != []float64{8, 6}[k] {
+			t.Errorf("%s alone: %v\nin the suite: %v", file, alone["rows"], of["rows"])
 		}
 	}
 }
