@@ -193,6 +193,23 @@ func TestEarlyWithRows(t *testing.T) {
 	}
 }
 
+// TestInTime: what epochs left undecided is the answer if the time is over before stored rows have a better one.
+func TestInTime(t *testing.T) {
+	policy, inf := new(Policy), math.Inf(1)
+	for _, rows := range []*Result{{Status: Optimal, Policy: policy}, {Status: Undecided, Policy: policy, Gap: 2},
+		{Status: Infeasible}, {Status: Stopped, Policy: policy, Gap: 1}, {Status: Stopped, Gap: inf},
+		{Status: Stopped, Policy: policy, Gap: 2}} {
+		before := &Result{Status: Undecided, Policy: policy, Gap: 1}
+		want := rows
+		if rows.Status == Stopped && (rows.Policy == nil || rows.Gap > 1) {
+			want = before
+		}
+		if got := inTime(before, rows); got != want || got == before && got.Status != Stopped {
+			t.Errorf("%v with a gap of %g after 1: got %v with %g", rows.Status, rows.Gap, got.Status, got.Gap)
+		}
+	}
+}
+
 // TestEndlessPrices: a direction has the value that it has with stored rows, or none where these have a ray, and its
 // policy returns what is said of it, with what it returns for ever.
 func TestEndlessPrices(t *testing.T) {

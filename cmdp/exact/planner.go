@@ -118,13 +118,19 @@ func checkTaskOf(dim int, task cmdp.Task) error {
 
 // Solve is the function [Solve] for this planner, with the same errors.
 func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {
-	return orWithRows(ctx, p, opts, func(p *Planner, opts Options) (*Result, error) {
+	var undecided *Result // by epochs
+	r, err := orWithRows(ctx, p, opts, func(p *Planner, opts Options) (*Result, error) {
 		r, err := p.solve(ctx, task, opts)
 		if err == nil && r.Status == Undecided && p.decidesByRows(ctx, r, opts) {
+			undecided = r
 			return nil, errNoEnd
 		}
 		return r, err
 	})
+	if err != nil || undecided == nil {
+		return r, err
+	}
+	return inTime(undecided, r), nil
 }
 
 func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {

@@ -78,6 +78,16 @@ func (p *Planner) decidesByRows(ctx context.Context, r *Result, opts Options) bo
 	return err == nil
 }
 
+// inTime returns the answer of stored rows, or the one that epochs left undecided before where the time was over sooner
+// than there was a policy as near to its bound.
+func inTime(undecided, r *Result) *Result {
+	if r.Status != Stopped || r.Policy != nil && r.Gap <= undecided.Gap {
+		return r
+	}
+	undecided.Status = Stopped
+	return undecided
+}
+
 // rowsOf returns the model, with its rows stored if it is one of epochs.
 func rowsOf(m *cmdp.Model) (*cmdp.Model, error) {
 	if m.Epochs() == nil {
