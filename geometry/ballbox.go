@@ -27,11 +27,17 @@ func (b *Ball) restrict(box *BoundedBox) (Compact, error) {
 	if inside {
 		return b, nil
 	}
-	if gap := floats.Norm(nearest, 2); gap > b.radius+1e-12*(gap+b.radius) {
+	if gap := floats.Norm(nearest, 2); b.misses(gap) {
 		return nil, fmt.Errorf("geometry: the ball's center is %g from the box, its radius is %g, direction %v "+
 			"separates them: %w", gap, b.radius, nearest, ErrEmpty)
 	}
 	return &ballInBox{b, box}, nil
+}
+
+// misses tells whether a set is out of the ball by more than rounding, that of the coordinates of its centre too, given how
+// far the centre is from the set.
+func (b *Ball) misses(gap float64) bool {
+	return gap > b.radius+1e-12*(gap+b.radius)+1e-15*floats.Norm(b.center, 2)
 }
 
 func (s *ballInBox) restrict(box *BoundedBox) (Compact, error) {

@@ -34,7 +34,7 @@ func newBallPart(ball *Ball, others []Set, box *BoundedBox) (Compact, error) {
 	nearest := make([]float64, ball.Dim())
 	set.Project(nearest, ball.center)
 	gap := floats.Distance(nearest, ball.center, 2)
-	if gap > ball.radius+1e-12*(gap+ball.radius) {
+	if ball.misses(gap) {
 		floats.SubTo(nearest, ball.center, nearest)
 		return nil, fmt.Errorf("geometry: the ball's center is %g from the other sets, its radius is %g, direction %v "+
 			"separates them: %w", gap, ball.radius, nearest, ErrEmpty)

@@ -236,6 +236,38 @@ func TestTouchingPoints(t *testing.T) {
 	}
 }
 
+// TestTouchingBalls: a ball far from the origin that misses a box by one rounding touches it, and by more than that it does not.
+func TestTouchingBalls(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 43))
+	for trial := range 300 {
+		d := 1 + rng.IntN(3)
+		center := normals(rng, d)
+		floats.Scale(math.Pow(10, float64(rng.IntN(19)-9)), center)
+		radius := math.Abs(center[0]) * math.Pow(10, -1-float64(rng.IntN(11)))
+		ball, _ := geometry.NewBall(center, radius)
+		halfspace, _ := geometry.NewHalfspace(append([]float64{-1}, make([]float64, d-1)...), -center[0])
+		part, _ := geometry.NewIntersection(ball, halfspace)
+		for _, s := range []geometry.Set{ball, part} {
+			for _, away := range []float64{1e-16, 1e-9} {
+				lower, upper := slices.Clone(center), slices.Clone(center)
+				lower[0] = math.Nextafter(center[0]+radius, math.Inf(1)) + away*(math.Abs(center[0])+radius)
+				upper[0] = lower[0] + 1
+				c, err := geometry.Restrict(s, set[*geometry.Box](t)(geometry.NewBox(lower, upper)))
+				if (err != nil) != (away == 1e-9) {
+					t.Fatalf("trial %d: %T of radius %g around %v, and a box from %v: %v", trial, s, radius, center, lower, err)
+				}
+				if err != nil {
+					continue
+				}
+				x := normals(rng, d)
+				if c.Project(x, x); floats.Distance(x, lower, 2) > 1e-12*(radius+floats.Norm(center, 2)) {
+					t.Errorf("trial %d: ball of radius %g around %v: %v is not where it touches", trial, radius, center, x)
+				}
+			}
+		}
+	}
+}
+
 // TestHalfspaceDistances are the numbers of erratum E-05: the distance of (1.9, 1.9)
 // from a half-space, and from its part in the box of returns.
 func TestHalfspaceDistances(t *testing.T) {
