@@ -144,13 +144,19 @@ func newCrediblePlanner(ctx context.Context, c *Config, level float64, models in
 			return nil, err
 		}
 	}
-	// P(at least enough of the models | the share is the level) ≤ doubt.
-	n := float64(models)
-	for p.enough = int(level * n); p.enough < models &&
-		mathext.RegIncBeta(float64(p.enough), n-float64(p.enough)+1, level) > doubt; {
-		p.enough++
-	}
+	p.enough = modelsThatMustKeep(models, level)
 	return p, nil
+}
+
+// modelsThatMustKeep returns the least k with P(at least k of so many models | the share is the level) ≤ doubt, and all
+// models where no k is like that.
+func modelsThatMustKeep(models int, level float64) int {
+	n := float64(models)
+	k := max(1, int(level*n)) // half of the probability, or nearly, is there or beyond
+	for k < models && mathext.RegIncBeta(float64(k), n-float64(k)+1, level) > doubt {
+		k++
+	}
+	return k
 }
 
 // mostEntries is the number of entries that the mean model may have. Where any state may follow a

@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -329,6 +330,52 @@ func TestCredibleIterations(t *testing.T) {
 	if out.Iterations != want.Iterations || within.Iterations < 3*want.Iterations {
 		t.Errorf("%d value iterations, and %d with a limit: want %d, and several times as many", out.Iterations,
 			within.Iterations, want.Iterations)
+	}
+}
+
+// TestModelsThatMustKeep compares how many models have to keep their limits with the definition, by binomial tails in
+// whole numbers: the least k for which at least k of n do with a probability of at most 0.05, if each does with a
+// probability of level; and how few models may be asked for, of which all have to.
+func TestModelsThatMustKeep(t *testing.T) {
+	five := big.NewRat(1, 20)
+	for percent := int64(1); percent < 100; percent += 2 {
+		level := float64(percent) / 100
+		p, all, need := big.NewRat(percent, 100), big.NewRat(1, 1), 0
+		for all.Cmp(five) > 0 {
+			all.Mul(all, p)
+			need++
+		}
+		if got := ModelsNeeded(level); got != need {
+			t.Errorf("a level of %v needs %d models: want %d", level, got, need)
+		}
+		for n := 1; n <= 40; n += 1 + n/8 {
+			// The tail from k on, over 100ⁿ, grows as k falls.
+			tail, limit, want := new(big.Int), new(big.Int).Exp(big.NewInt(100), big.NewInt(int64(n)), nil), n
+			for k := n; k >= 0; k-- {
+				term := new(big.Int).Binomial(int64(n), int64(k))
+				term.Mul(term, new(big.Int).Exp(big.NewInt(percent), big.NewInt(int64(k)), nil))
+				term.Mul(term, new(big.Int).Exp(big.NewInt(100-percent), big.NewInt(int64(n-k)), nil))
+				if tail.Add(tail, term); new(big.Int).Mul(tail, big.NewInt(20)).Cmp(limit) > 0 {
+					break
+				}
+				want = k
+			}
+			if got := modelsThatMustKeep(n, level); got != want {
+				t.Errorf("%d of %d models have to keep a level of %v: want %d", got, n, level, want)
+			}
+		}
+	}
+}
+
+// TestCredibleLevels wants plans at low levels too, which the fewest models can tell.
+func TestCredibleLevels(t *testing.T) {
+	_, c := gamble(t, 0.3)
+	for _, level := range []float64{0.001, 0.05, 0.3, 0.5} {
+		models := ModelsNeeded(level)
+		out, err := PlanCredibly(t.Context(), c, level, models)
+		if err != nil || out.Promised && out.Share < level {
+			t.Errorf("level %v, %d models: %+v, %v", level, models, out, err)
+		}
 	}
 }
 

@@ -88,7 +88,8 @@ func (p *crediblePlanner) kept(v []float64) bool {
 	return true
 }
 
-// measure sets the scale of the limits to their standard deviations under a policy.
+// measure sets the scale of the limits to their standard deviations under a policy. A single model has none, and then
+// the scale is how much they may vary.
 func (p *crediblePlanner) measure(policy cmdp.Policy) {
 	values := make([][]float64, len(p.rows))
 	v := make([]float64, p.box.Dim())
@@ -99,6 +100,10 @@ func (p *crediblePlanner) measure(policy cmdp.Policy) {
 		}
 	}
 	p.scale = make([]float64, len(p.rows))
+	if len(p.drawn) < 2 {
+		copy(p.scale, p.sides)
+		return
+	}
 	for i := range values {
 		p.scale[i] = max(stat.StdDev(values[i], nil), 1e-6*p.sides[i])
 	}
