@@ -166,6 +166,18 @@ func TestWidenedExtent(t *testing.T) {
 		}
 		x := &widened{sweep: l.sweep, weight: make([]float64, l.signals)}
 		wantExtent(t, fmt.Sprintf("trial %d", trial), x, lower, upper, false, rng)
+		for range 4 {
+			dir, want := []float64{rng.NormFloat64(), rng.NormFloat64()}, math.Inf(1)
+			for a, arm := range arms {
+				b := 0.1 / math.Sqrt(float64(c.Prior.Visits(0, 0, a)))
+				box := boxOf(t, m)
+				wide := floats.SubTo(make([]float64, 2), box.Upper(), box.Lower())
+				want = min(want, floats.Dot(dir, arm)-b*(math.Abs(dir[0])*wide[0]+math.Abs(dir[1])*wide[1]))
+			}
+			if got := floats.Dot(dir, x.Least(0, dir)); math.Abs(got-want) > 1e-9 {
+				t.Errorf("trial %d: the least in the direction %v is %v: want %v", trial, dir, got, want)
+			}
+		}
 	}
 }
 
