@@ -72,10 +72,13 @@ func diceExpected(p dicePolicy) []float64 {
 	return v
 }
 
-// A diceLearner plays dicePolicies, and says that it did some work.
-type diceLearner struct{ k int }
+// A diceLearner plays policies in turn, and says that it did some work.
+type diceLearner struct {
+	policies []dicePolicy
+	k        int
+}
 
-func (l *diceLearner) Policy() cmdp.Policy      { return dicePolicies[l.k%len(dicePolicies)] }
+func (l *diceLearner) Policy() cmdp.Policy      { return l.policies[l.k%len(l.policies)] }
 func (l *diceLearner) Observe(*cmdp.Trajectory) { l.k++ }
 func (l *diceLearner) Work() Work {
 	return Work{Planner: 2 * l.k, Programs: 3 * l.k, Infeasible: 5 * l.k}
@@ -119,9 +122,16 @@ func cornerDistance(rows []cmdp.Constraint, v []float64) float64 {
 // diceTasks are a linear task with three rows, one of them oblique, and a curved one.
 func diceTasks(t *testing.T, m *cmdp.Model) []diceTask {
 	t.Helper()
+	return []diceTask{
+		linearDice(t, m, []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: 1.4},
+			{Normal: []float64{-1, 0}, Offset: -2.8}, {Normal: []float64{0.6, 0.8}, Offset: 3.2}}, -2.4),
+		curvedDice(t, m, 0.15, 2.8, 1.6, 2),
+	}
+}
+
+func linearDice(t *testing.T, m *cmdp.Model, rows []cmdp.Constraint, optimum float64) diceTask {
+	t.Helper()
 	box := boxOf(t, m)
-	rows := []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: 1.4}, {Normal: []float64{-1, 0}, Offset: -2.8},
-		{Normal: []float64{0.6, 0.8}, Offset: 3.2}}
 	sets := []geometry.Set{box}
 	for _, r := range rows {
 		half, err := geometry.NewHalfspace(r.Normal, r.Offset)
@@ -138,22 +148,24 @@ func diceTasks(t *testing.T, m *cmdp.Model) []diceTask {
 	if err != nil {
 		t.Fatal(err)
 	}
-	squared, err := cost.NewSquared([]float64{2.5, 2}, []float64{1, 3}, box)
-	if err != nil {
-		t.Fatal(err)
-	}
 	lower, upper := box.Lower(), box.Upper()
 	whole := append([]cmdp.Constraint{{Normal: []float64{1, 0}, Offset: upper[0]},
 		{Normal: []float64{-1, 0}, Offset: -lower[0]}, {Normal: []float64{0, 1}, Offset: upper[1]},
 		{Normal: []float64{0, -1}, Offset: -lower[1]}}, rows...)
-	return []diceTask{
-		{"linear", cmdp.Task{Cost: linearCost(t, []float64{-1, 0.5}, box), Target: target},
-			func(v []float64) float64 { return -v[0] + 0.5*v[1] },
-			func(v []float64) float64 { return cornerDistance(whole, v) }, rows, -2.4},
-		{"curved", cmdp.Task{Cost: squared, Target: ballOf(t, 0.15, 2.8, 1.6)},
-			func(v []float64) float64 { return (v[0]-2.5)*(v[0]-2.5) + 3*(v[1]-2)*(v[1]-2) },
-			func(v []float64) float64 { return max(0, math.Hypot(v[0]-2.8, v[1]-1.6)-0.15) }, nil, 2},
+	return diceTask{"linear", cmdp.Task{Cost: linearCost(t, []float64{-1, 0.5}, box), Target: target},
+		func(v []float64) float64 { return -v[0] + 0.5*v[1] },
+		func(v []float64) float64 { return cornerDistance(whole, v) }, rows, optimum}
+}
+
+func curvedDice(t *testing.T, m *cmdp.Model, radius, x, y, optimum float64) diceTask {
+	t.Helper()
+	squared, err := cost.NewSquared([]float64{2.5, 2}, []float64{1, 3}, boxOf(t, m))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return diceTask{"curved", cmdp.Task{Cost: squared, Target: ballOf(t, radius, x, y)},
+		func(v []float64) float64 { return (v[0]-2.5)*(v[0]-2.5) + 3*(v[1]-2)*(v[1]-2) },
+		func(v []float64) float64 { return max(0, math.Hypot(v[0]-x, v[1]-y)-radius) }, nil, optimum}
 }
 
 // summed has the metrics that sum over episodes, by their definitions in docs/metrics.md.
@@ -225,28 +237,61 @@ func (d *diceTask) metrics(realized, expected [][]float64) *Metrics {
 func TestMetricsByBruteForce(t *testing.T) {
 	m := diceModel(t)
 	for _, d := range diceTasks(t, m) {
-		const episodes, seed = 17, 5
-		r, err := NewRecorder(&diceLearner{}, m, d.task, d.optimum)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmdp.NewRunner(m, r, seed, nil).Run(t.Context(), episodes); err != nil {
-			t.Fatal(err)
-		}
-		env, agent := rand.New(cmdp.Stream(seed, "environment")), rand.New(cmdp.Stream(seed, "agent"))
-		var realized, expected [][]float64
-		for k := range episodes {
-			tr := cmdp.NewTrajectory(m.Shape())
-			p := dicePolicies[k%len(dicePolicies)]
-			tr.Play(m, p, env, agent)
-			total := make([]float64, 2)
-			for h := range 3 {
-				floats.Add(total, diceReturn(h, tr.States[h], tr.Actions[h], tr.States[h+1]))
-			}
-			realized, expected = append(realized, total), append(expected, diceExpected(p))
-		}
-		compareMetrics(t, d.name, r.Metrics(), *d.metrics(realized, expected), d.rows != nil)
+		d.compare(t, m, dicePolicies, 17, 5, true)
 	}
+}
+
+// TestMetricsOfDrawnRuns is TestMetricsByBruteForce for drawn runs of any length, and limits that are kept by far, broken
+// by far, or now and then: sums of signed excesses are below 0 in some.
+func TestMetricsOfDrawnRuns(t *testing.T) {
+	m, rng := diceModel(t), rand.New(rand.NewPCG(30, 65))
+	for trial := range 60 {
+		policies := make([]dicePolicy, 1+rng.IntN(8))
+		for i := range policies {
+			for j := range 6 {
+				policies[i][j/2][j%2] = rng.Float64()
+			}
+		}
+		// Normals of limits point out of the middle of the returns, at about (2.7, 1.1).
+		var rows []cmdp.Constraint
+		for range 1 + rng.IntN(3) {
+			n := []float64{rng.NormFloat64(), rng.NormFloat64()}
+			floats.Scale(1/floats.Norm(n, 2), n)
+			rows = append(rows, cmdp.Constraint{Normal: n, Offset: n[0]*2.7 + n[1]*1.1 + 0.8*rng.Float64()})
+		}
+		d := linearDice(t, m, rows, -3*rng.Float64())
+		if trial%3 == 0 {
+			x, y := 2.7+0.5*rng.NormFloat64(), 1.1+0.5*rng.NormFloat64()
+			d = curvedDice(t, m, 0.05+rng.Float64(), x, y, 2*rng.Float64())
+		}
+		d.compare(t, m, policies, 1+rng.IntN(20), rng.Uint64(), false)
+	}
+}
+
+// compare lets a recorder measure a run, and compares with the definitions.
+func (d *diceTask) compare(t *testing.T, m *cmdp.Model, policies []dicePolicy, episodes int, seed uint64,
+	distinct bool) {
+	t.Helper()
+	r, err := NewRecorder(&diceLearner{policies: policies}, m, d.task, d.optimum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmdp.NewRunner(m, r, seed, nil).Run(t.Context(), episodes); err != nil {
+		t.Fatal(err)
+	}
+	env, agent := rand.New(cmdp.Stream(seed, "environment")), rand.New(cmdp.Stream(seed, "agent"))
+	var realized, expected [][]float64
+	for k := range episodes {
+		tr := cmdp.NewTrajectory(m.Shape())
+		p := policies[k%len(policies)]
+		tr.Play(m, p, env, agent)
+		total := make([]float64, 2)
+		for h := range 3 {
+			floats.Add(total, diceReturn(h, tr.States[h], tr.Actions[h], tr.States[h+1]))
+		}
+		realized, expected = append(realized, total), append(expected, diceExpected(p))
+	}
+	compareMetrics(t, d.name, r.Metrics(), *d.metrics(realized, expected), distinct && d.rows != nil)
 }
 
 // compareMetrics compares field by field, and wants the numbers of those wanted to differ if
