@@ -34,8 +34,8 @@ func (b *Ball) restrict(box *BoundedBox) (Compact, error) {
 	return &ballInBox{b, box}, nil
 }
 
-// misses tells whether a set is out of the ball by more than rounding, that of the coordinates of its centre too, given how
-// far the centre is from the set.
+// misses tells whether a set is out of the ball by more than rounding, that of the coordinates of its centre too,
+// given how far the centre is from the set.
 func (b *Ball) misses(gap float64) bool {
 	return gap > b.radius+1e-12*(gap+b.radius)+1e-15*floats.Norm(b.center, 2)
 }

@@ -236,7 +236,8 @@ func TestTouchingPoints(t *testing.T) {
 	}
 }
 
-// TestTouchingBalls: a ball far from the origin that misses a box by one rounding touches it, and by more than that it does not.
+// TestTouchingBalls: a ball far from the origin that misses a box by one rounding touches it, and by more than that
+// it does not.
 func TestTouchingBalls(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 43))
 	for trial := range 300 {

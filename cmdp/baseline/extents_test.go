@@ -47,8 +47,8 @@ func logOf(t *testing.T, m *cmdp.Model, pooled, learned bool, episodes int, rng 
 	return counts
 }
 
-// wantExtent wants no point of a set to lie outside its box, and the box to have the sides that are wanted. With reached
-// some point has to reach each side.
+// wantExtent wants no point of a set to lie outside its box, and the box to have the sides that are wanted. With
+// reached some point has to reach each side.
 func wantExtent(t *testing.T, what string, x exact.Points, wantLower, wantUpper []float64, reached bool,
 	rng *rand.Rand) {
 	t.Helper()
@@ -80,8 +80,8 @@ func wantExtent(t *testing.T, what string, x exact.Points, wantLower, wantUpper 
 	}
 }
 
-// TestExtents wants the boxes that planning programs start from to hold all points of their sets, rests included, and to
-// be no wider than what the definition adds up over the steps: the extremes of the signals of the choices, and for
+// TestExtents wants the boxes that planning programs start from to hold all points of their sets, rests included, and
+// to be no wider than what the definition adds up over the steps: the extremes of the signals of the choices, and for
 // conrl-convex of the mean returns, widened by the sum of the largest bonuses times the widths.
 func TestExtents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 61))

@@ -103,9 +103,9 @@ func rowOf(m *cmdp.Model, h, s, a int) (row, returns []float64) {
 	return row, rows.Returns(first + a)
 }
 
-// TestPosteriorMeans compares the mean model, and the one of frequencies, with the definition: shares of the prior are in
-// all means of the first; the second has the frequencies of what was visited. Draws have these means, and the spread
-// of the posterior, within six standard errors.
+// TestPosteriorMeans compares the mean model, and the one of frequencies, with the definition: shares of the prior
+// are in all means of the first; the second has the frequencies of what was visited. Draws have these means, and the
+// spread of the posterior, within six standard errors.
 func TestPosteriorMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 64))
 	for seed := range uint64(12) {
@@ -188,9 +188,9 @@ func (x *definedChoice) wantDraws(t *testing.T, what string, models []*cmdp.Mode
 	}
 }
 
-// TestPosteriorOfKnownMemory wants a memory that is known to add nothing to what has to be learned: for one and the same
-// episodes the mean model of a product leads to the states, whatever is remembered, with the means of the posterior
-// of the model alone, and draws spread as that posterior does.
+// TestPosteriorOfKnownMemory wants a memory that is known to add nothing to what has to be learned: for one and the
+// same episodes the mean model of a product leads to the states, whatever is remembered, with the means of the
+// posterior of the model alone, and draws spread as that posterior does.
 func TestPosteriorOfKnownMemory(t *testing.T) {
 	parity := func(memory int, t monitor.Transition) int { return (memory + t.Next) % 2 }
 	for seed := range uint64(4) {

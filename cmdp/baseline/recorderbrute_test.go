@@ -241,8 +241,8 @@ func TestMetricsByBruteForce(t *testing.T) {
 	}
 }
 
-// TestMetricsOfDrawnRuns is TestMetricsByBruteForce for drawn runs of any length, and limits that are kept by far, broken
-// by far, or now and then: sums of signed excesses are below 0 in some.
+// TestMetricsOfDrawnRuns is TestMetricsByBruteForce for drawn runs of any length, and limits that are kept by far,
+// broken by far, or now and then: sums of signed excesses are below 0 in some.
 func TestMetricsOfDrawnRuns(t *testing.T) {
 	m, rng := diceModel(t), rand.New(rand.NewPCG(30, 65))
 	for trial := range 60 {
