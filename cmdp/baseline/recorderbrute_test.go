@@ -257,7 +257,7 @@ func TestMetricsOfDrawnRuns(t *testing.T) {
 		for range 1 + rng.IntN(3) {
 			n := []float64{rng.NormFloat64(), rng.NormFloat64()}
 			floats.Scale(1/floats.Norm(n, 2), n)
-			rows = append(rows, cmdp.Constraint{Normal: n, Offset: n[0]*2.7 + n[1]*1.1 + 0.8*rng.Float64()})
+			rows = append(rows, cmdp.Constraint{Normal: n, Offset: n[0]*2.7 + n[1]*1.1 + 1.6*rng.Float64()})
 		}
 		d := linearDice(t, m, rows, -3*rng.Float64())
 		if trial%3 == 0 {
