@@ -67,8 +67,8 @@ func drawnPlan(t *testing.T, l cmdp.Learner) []float64 {
 	return probs
 }
 
-// TestBlocksAreDrawn wants each block to draw anew, and a learner that was restored in any block to go on with the block
-// as it is, and with the same draws after it. Limits bind, so that another draw is another policy.
+// TestBlocksAreDrawn wants each block to draw anew, and a learner that was restored in any block to go on with the
+// block as it is, and with the same draws after it. Limits bind, so that another draw is another policy.
 func TestBlocksAreDrawn(t *testing.T) {
 	_, gambles := gamble(t, 0.3)
 	gambles.Confidence = cmdp.Confidence{Episodes: 100, Failure: 0.1}
@@ -148,8 +148,9 @@ func spoil(x *table, rng *rand.Rand) {
 	}
 }
 
-// TestPlansForget wants a plan to depend on what was learned alone: planned anew, a learner plays the same in all states,
-// those that nobody comes to too, whatever its policy was before. Where there is no plan some keep what they play.
+// TestPlansForget wants a plan to depend on what was learned alone: planned anew, a learner plays the same in all
+// states, those that nobody comes to too, whatever its policy was before. Where there is no plan some keep what they
+// play.
 func TestPlansForget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 66))
 	compare := func(name string, c Config, run func(l cmdp.Learner)) {
@@ -200,8 +201,8 @@ func TestPlansForget(t *testing.T) {
 	}
 }
 
-// TestFollowedPlan wants the course of an endless run to play a plan where the plan comes, by the definition of what that
-// is, and to draw actions evenly in all other states.
+// TestFollowedPlan wants the course of an endless run to play a plan where the plan comes, by the definition of what
+// that is, and to draw actions evenly in all other states.
 func TestFollowedPlan(t *testing.T) {
 	rng, away := rand.New(rand.NewPCG(30, 67)), 0
 	for trial := range 20 {
@@ -326,7 +327,8 @@ func roomsOf(t *testing.T, arms [][]float64) *cmdp.Model {
 	for a, r := range arms {
 		addRow(t, b, cmdp.Row{State: 0, Action: a, Returns: []float64{0, 0},
 			Next: []cmdp.Transition{{Next: 1 + a, Probability: 1}}})
-		addRow(t, b, cmdp.Row{State: 1 + a, Action: 0, Returns: r, Next: []cmdp.Transition{{Next: 1 + a, Probability: 1}}})
+		addRow(t, b, cmdp.Row{State: 1 + a, Action: 0, Returns: r,
+			Next: []cmdp.Transition{{Next: 1 + a, Probability: 1}}})
 	}
 	return built(t, b)
 }
