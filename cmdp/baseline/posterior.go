@@ -74,7 +74,8 @@ const drawnShare = 0.5
 //  1. a model P̃ is drawn: rows independent Dirichlet, the prior symmetric with total
 //     weight α, [DefaultPriorWeight], over the possible successors; returns that are to be learned have
 //     means that are Beta distributed on their range. In every second block on average, by a coin, choices that
-//     were visited have their frequencies and mean returns instead, see drawnShare;
+//     were visited have the frequencies of their successors and the means of these Beta distributions instead, see
+//     drawnShare;
 //  2. the past is to be made good within m = ⌈βk⌉ episodes, no more than remain;
 //  3. the policy π is that which weighs regret against violation of the mean return (R + m·v)/(k+m) after these
 //     episodes, over the returns v of all policies in P̃, see [balance].
