@@ -132,42 +132,29 @@ func (v *allocation) fits(x *slot, from, to, n int) int {
 	return n
 }
 
-// A claim is what the agents of a slot gain by an action, in place of rest.
-type claim struct {
-	slot, action int
-	gain         float64
+// A change of action is what agents of a slot gain by.
+type change struct {
+	slot, from, to int
+	gain           float64
 }
 
-// allocate lets all agents rest, then serves those that gain by an action while it fits: the greatest gain first.
-// Gains are by the prices of the limits. Where room is left for agents whose gain does not pay the prices of
-// this step, these prices are too high for what happened, and it is enough that they gain without them.
-func (v *allocation) allocate(claims []claim) {
+// serve lets agents change their actions while it fits: the greatest gain first.
+func (v *allocation) serve(changes []change) {
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(b.gain, a.gain) })
+	for _, c := range changes {
+		x := &v.slots[c.slot]
+		if n := v.fits(x, c.from, c.to, x.acts[c.from]); n > 0 {
+			v.move(x, c.from, c.to, n)
+		}
+	}
+}
+
+// restAll lets all agents, who did nothing so far, rest.
+func (v *allocation) restAll() {
 	for i := range v.slots {
 		x := &v.slots[i]
 		v.take(x, x.rest, x.agents)
 	}
-	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(b.gain, a.gain) })
-	for _, c := range claims {
-		x := &v.slots[c.slot]
-		if n := v.fits(x, x.rest, c.action, x.acts[x.rest]); n > 0 {
-			v.move(x, x.rest, c.action, n)
-		}
-	}
-}
-
-// advantages returns what agents gain by each action, as far as they do.
-func (v *allocation) advantages() (claims []claim) {
-	for i := range v.slots {
-		x := &v.slots[i]
-		free := func(a int) float64 { return x.value[a] - x.own[a] }
-		for a := range x.acts {
-			size := math.Abs(x.value[a]) + math.Abs(x.value[x.rest])
-			if a != x.rest && free(x.rest)-free(a) > 1e-7*size {
-				claims = append(claims, claim{i, a, x.value[x.rest] - x.value[a]})
-			}
-		}
-	}
-	return claims
 }
 
 // round gives the agents of each slot to its actions as they are wanted, in real numbers that sum to the agents
@@ -284,33 +271,24 @@ func (v *allocation) reduceExcess(k int) bool {
 	return true
 }
 
-// fill lets agents change to actions by which they gain while there is room in the limits about the step, the
-// greatest gain first. After a plan of this very step nobody does: it is for steps between two plans, which
-// went otherwise than planned.
+// fill lets agents change to actions by which they gain while there is room in the limits about the step. They are
+// served by their gains at the prices of the limits. Where room is left for agents whose gain does not pay the prices of
+// this step, these prices are too high for what happened, and it is enough that they gain without them.
 func (v *allocation) fill() {
-	type change struct {
-		slot, from, to int
-		gain           float64
-	}
 	var changes []change
 	for i := range v.slots {
 		x := &v.slots[i]
+		free := func(a int) float64 { return x.value[a] - x.own[a] }
 		for a, agents := range x.acts {
 			for b := range x.acts {
-				gain := x.value[a] - x.own[a] - x.value[b] + x.own[b]
-				if agents > 0 && gain > 1e-7*(math.Abs(x.value[a])+math.Abs(x.value[b])) {
+				size := math.Abs(x.value[a]) + math.Abs(x.value[b])
+				if agents > 0 && free(a)-free(b) > 1e-7*size {
 					changes = append(changes, change{i, a, b, x.value[a] - x.value[b]})
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(b.gain, a.gain) })
-	for _, c := range changes {
-		x := &v.slots[c.slot]
-		if n := v.fits(x, c.from, c.to, x.acts[c.from]); n > 0 {
-			v.move(x, c.from, c.to, n)
-		}
-	}
+	v.serve(changes)
 }
 
 // write sets how many agents of each group take each choice.

@@ -119,7 +119,8 @@ func TestAllocatedOneByOne(t *testing.T) {
 		for _, s := range all {
 			of.moveAll(want, s.slot, v.slots[s.slot].rest, s.action, func() bool { return true })
 		}
-		v.allocate(v.advantages())
+		v.restAll()
+		v.fill()
 		for i := range v.slots {
 			if !slices.Equal(v.slots[i].acts, want[i]) {
 				t.Fatalf("trial %d: slot %d does %v: want %v", trial, i, v.slots[i].acts, want[i])

@@ -106,7 +106,7 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 	adds, limits := c.matters(v, h)
 	v.round(c.rng.Perm(len(v.slots)), wanted, adds, limits)
 	v.repairWithBudgets()
-	if h%c.every != 0 {
+	if h%c.every != 0 { // after a plan of this very step nobody gains
 		v.fill()
 	}
 	v.write(dst)
@@ -248,7 +248,8 @@ func (p *Dispatcher) act(_ context.Context, dst [][]int, h int, now [][]int, soF
 	p.prices.reserveBudgets(v, h, soFar)
 	p.prices.judge(v, p.groups, h)
 	v.findRests()
-	v.allocate(v.advantages())
+	v.restAll()
+	v.fill()
 	v.repairWithBudgets()
 	v.write(dst)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"cmdpsolve/cmdp"
@@ -31,11 +32,7 @@ func (f *Fleet) rowsOf(task cmdp.Task) ([]row, error) {
 	if err := task.Check(f.Dim()); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	lower := make([]float64, f.Dim())
-	upper := make([]float64, f.Dim())
-	for i := range lower {
-		lower[i], upper[i] = math.Inf(-1), math.Inf(1)
-	}
+	lower, upper := slices.Repeat([]float64{math.Inf(-1)}, f.Dim()), slices.Repeat([]float64{math.Inf(1)}, f.Dim())
 	if task.Box != nil {
 		lower, upper = task.Box.Lower(), task.Box.Upper()
 	}

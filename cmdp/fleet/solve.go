@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -69,15 +70,7 @@ func (f *Fleet) plan(r *exact.Result) *Plan {
 				t.Returns[i] += float64(c.Weight * y)
 			}
 		}
-		slices.SortStableFunc(t.Policies, func(a, b Assignment) int {
-			switch {
-			case a.Share > b.Share:
-				return -1
-			case a.Share < b.Share:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(t.Policies, func(a, b Assignment) int { return cmp.Compare(b.Share, a.Share) })
 		plan.Types = append(plan.Types, t)
 	}
 	f.assign(plan)

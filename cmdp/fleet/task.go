@@ -63,10 +63,6 @@ func (p *Planner) Task(ctx context.Context, goal cost.Cost, limits []Limit) (cmd
 
 // Maximize returns the cost whose minimum maximises a return of the fleet.
 func (p *Planner) Maximize(ctx context.Context, ret int) (cost.Cost, error) {
-	return p.linear(ctx, ret, -1)
-}
-
-func (p *Planner) linear(ctx context.Context, ret int, sign float64) (cost.Cost, error) {
 	if ret < 0 || ret >= len(p.fleet.Returns) {
 		return nil, fmt.Errorf("fleet: return %d: there are %d", ret, len(p.fleet.Returns))
 	}
@@ -75,6 +71,6 @@ func (p *Planner) linear(ctx context.Context, ret int, sign float64) (cost.Cost,
 		return nil, err
 	}
 	gradient := make([]float64, p.fleet.Dim())
-	gradient[ret] = sign
+	gradient[ret] = -1
 	return cost.NewLinear(gradient, box)
 }

@@ -201,15 +201,16 @@ func (p *Whittle) begin(*rand.Rand) controller { return p }
 func (p *Whittle) act(_ context.Context, dst [][]int, h int, now [][]int, _ []float64) error {
 	v := p.f.newAllocation(p.rows, p.groups, h, now, nil)
 	v.findRests()
-	var claims []claim
+	v.restAll()
+	var changes []change
 	for i := range v.slots {
 		x := &v.slots[i]
 		index := p.indices[p.groups[x.group].kind][h][x.state]
 		if len(x.acts) == 2 && index > 0 {
-			claims = append(claims, claim{slot: i, action: 1 - x.rest, gain: index})
+			changes = append(changes, change{slot: i, from: x.rest, to: 1 - x.rest, gain: index})
 		}
 	}
-	v.allocate(claims)
+	v.serve(changes)
 	v.write(dst)
 	return nil
 }

@@ -159,7 +159,7 @@ func (b *backup) finish(w *waiting) {
 // expect sets sums to the greatest expected values of the successors of a choice.
 func (b *backup) expect(w *waiting) {
 	prob, upper := b.set.bounds(w.kernel, w.choice)
-	if prob == nil {
+	if prob == nil { // as of between, but an exact choice has no room to be found
 		_, prob = b.set.kernels[w.kernel].Row(w.choice)
 	}
 	n := len(prob)
@@ -201,7 +201,7 @@ func (b *backup) choice(h, c int, v []float64) []float64 {
 // least returns the action of a state whose greatest values, times weights, have the least sum; values gets them.
 func (b *backup) least(h, s int, weights, v, values []float64) (action int) {
 	least := math.Inf(1)
-	first, end := b.set.kernels[b.set.kernel(h)].Choices(s)
+	first, end := b.set.rows(h).Choices(s)
 	for c := first; c < end; c++ {
 		of := b.choice(h, c, v)
 		if sum := dot(weights, of); sum < least {
@@ -237,7 +237,7 @@ func (b *backup) answer(a *Answer, h, c int, v []float64) {
 // waits for it.
 func (b *backup) policy(dst []float64, policy cmdp.Policy, h, lo, hi int, v []float64) {
 	n := len(b.dirs)
-	rows := b.set.kernels[b.set.kernel(h)]
+	rows := b.set.rows(h)
 	b.reset()
 	for s := lo; s < hi; s++ {
 		of := dst[s*n : (s+1)*n]

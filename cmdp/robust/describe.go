@@ -164,7 +164,7 @@ func (s *search) visits(policy *exact.Policy) ([][]float64, error) {
 func (s *search) ruleOf(h int, mass []float64, other *exact.Policy) markov.Rule {
 	rule := markov.Rule{Actions: markov.NewActions(s.set.m.States(), s.set.most)}
 	for i := range s.set.m.States() {
-		first, end := s.set.kernels[s.set.kernel(h)].Choices(i)
+		first, end := s.set.rows(h).Choices(i)
 		if first == end {
 			continue
 		}

@@ -56,23 +56,14 @@ func (f *endless) evaluate(
 	if f.set.entries < threshold.Shared {
 		r.Workers = 1
 	}
-	if err := cmp.Or(r.Run(ctx), firstError(errs)); err != nil {
+	// The first error is that of the first direction, so that what is said does not depend on who was faster.
+	if err := cmp.Or(r.Run(ctx), cmp.Or(errs...)); err != nil {
 		return passed{}, err
 	}
 	if keep != nil {
 		*keep = [][]float64{all, all}
 	}
 	return out, nil
-}
-
-// firstError returns the first error, so that what is said does not depend on who was faster.
-func firstError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // bound computes the greatest return of a system in a direction, with nature's answer.
@@ -84,6 +75,11 @@ func (f *endless) bound(ctx context.Context, y *system, dir []float64, out *pass
 		return f.discounted(ctx, y, dir, out, j)
 	}
 	return f.total(ctx, y, dir, out, j)
+}
+
+// values is bound for the values of the states alone.
+func (f *endless) values(ctx context.Context, y *system, dir []float64) ([]float64, *Answer, error) {
+	return f.bound(ctx, y, dir, &passed{make([]float64, 1), make([]float64, 1)}, 0)
 }
 
 // discounted: if no backup raises a value by more than ε, the greatest value is at most ε/(1−γ) above.
@@ -155,11 +151,10 @@ func (y *system) raise(ctx context.Context, b *backup, a *Answer, in []bool, v [
 // its returns are not defined there, only the states that it comes to count.
 func (f *endless) respond(ctx context.Context, policy cmdp.Policy, dir []float64) (*Answer, error) {
 	y := f.set.systemFrom(policy, f.everywhere())
-	out := passed{make([]float64, 1), make([]float64, 1)}
-	v, a, err := f.bound(ctx, y, dir, &out, 0)
+	v, a, err := f.values(ctx, y, dir)
 	if err != nil {
 		y = f.set.newSystem(policy)
-		v, a, err = f.bound(ctx, y, dir, &out, 0)
+		v, a, err = f.values(ctx, y, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -357,8 +352,7 @@ func (f *endless) improve(
 	values := make([]float64, f.set.m.States()*n)
 	visits := make([]float64, f.set.m.States()*n)
 	for j, dir := range dirs {
-		out := passed{make([]float64, 1), make([]float64, 1)}
-		v, a, err := f.bound(ctx, y, dir, &out, 0)
+		v, a, err := f.values(ctx, y, dir)
 		if err != nil {
 			return nil, err
 		}

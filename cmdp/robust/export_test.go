@@ -22,7 +22,7 @@ func (s *Set) RationalGreatest(policy cmdp.Policy, dir []float64) (*big.Rat, err
 		v[i] = new(big.Rat)
 	}
 	for h := s.m.Horizon() - 1; h >= 0; h-- {
-		rows := s.kernels[s.kernel(h)]
+		rows := s.rows(h)
 		for i := range next {
 			first, end := rows.Choices(i)
 			if first == end {
@@ -51,7 +51,7 @@ func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
 // rationalChoice returns the greatest value of a choice.
 func (s *Set) rationalChoice(dir []float64, h, c int, v []*big.Rat) *big.Rat {
-	rows := s.kernels[s.kernel(h)]
+	rows := s.rows(h)
 	next, prob := rows.Row(c)
 	lower, upper := s.bounds(s.kernel(h), c)
 	if lower == nil {

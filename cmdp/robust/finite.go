@@ -121,7 +121,7 @@ func (r *rounding) atStart(v []float64) []float64 {
 func (f *finite) price(ctx context.Context, dir []float64, answer *Answer) (*exact.Policy, passed, error) {
 	rules, one := f.newRules(), []float64{1}
 	p, err := f.backward(ctx, [][]float64{dir}, nil, func(b *backup, h, lo, hi int, dst, v []float64) {
-		k := f.set.kernels[f.set.kernel(h)]
+		k := f.set.rows(h)
 		for s := lo; s < hi; s++ {
 			first, end := k.Choices(s)
 			dst[s] = v[s]
@@ -185,7 +185,7 @@ func (f *finite) improve(
 	}
 	rules := f.newRules()
 	_, err := f.backward(ctx, dirs, nil, func(b *backup, h, lo, hi int, dst, v []float64) {
-		k, share := f.set.kernels[f.set.kernel(h)], make([]float64, n)
+		k, share := f.set.rows(h), make([]float64, n)
 		for s := lo; s < hi; s++ {
 			first, end := k.Choices(s)
 			of := dst[s*n : (s+1)*n]
@@ -233,7 +233,7 @@ func (f *finite) visits(ctx context.Context, policy cmdp.Policy, b *backup) ([][
 	}
 	prob := make([]float64, f.set.longest)
 	for h := range f.set.m.Horizon() {
-		k := f.set.kernels[f.set.kernel(h)]
+		k := f.set.rows(h)
 		for s := range states {
 			mass := out[h][s*n : (s+1)*n]
 			first, end := k.Choices(s)
@@ -260,7 +260,7 @@ func (f *finite) visits(ctx context.Context, policy cmdp.Policy, b *backup) ([][
 
 // spread adds the mass of each direction that goes through a choice to its successors.
 func (f *finite) spread(b *backup, h, c int, x float64, mass, v, room, to []float64) {
-	k := f.set.kernels[f.set.kernel(h)]
+	k := f.set.rows(h)
 	next, nominal := k.Row(c)
 	lower, upper := f.set.bounds(f.set.kernel(h), c)
 	n := len(b.dirs)

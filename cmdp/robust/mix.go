@@ -123,14 +123,10 @@ const patience = 3
 // mixed solves the master, of the second phase if limits can be kept, and keeps the plan.
 func (s *search) mixed() (x *mixture, costs bool, err error) {
 	x, err = s.master(true)
-	if err != nil {
-		return nil, false, err
+	costs = x != nil
+	if err == nil && !costs {
+		x, err = s.master(false)
 	}
-	if x != nil {
-		s.keep(x)
-		return x, true, nil
-	}
-	x, err = s.master(false)
 	if err == nil && x == nil {
 		err = fmt.Errorf("robust: master: %w", lp.ErrNumerical)
 	}
@@ -138,7 +134,7 @@ func (s *search) mixed() (x *mixture, costs bool, err error) {
 		return nil, false, err
 	}
 	s.keep(x)
-	return x, false, nil
+	return x, costs, nil
 }
 
 // keep keeps a mixture that is the best so far.

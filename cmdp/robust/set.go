@@ -79,7 +79,7 @@ func New(spec Spec) (*Set, error) {
 				s.offset[h] = append(s.offset[h], entries)
 				s.longest = max(s.longest, len(next))
 				s.mass = max(s.mass, s.heaviest(h, c))
-				lower, upper := s.bounds(h, c)
+				lower, upper := s.between(h, c)
 				s.room = max(s.room, (1+1e-9)*(floats.Sum(upper)-floats.Sum(lower)))
 			}
 		}
@@ -93,10 +93,7 @@ func New(spec Spec) (*Set, error) {
 
 // heaviest bounds the sum of the probabilities of a choice.
 func (s *Set) heaviest(h, c int) float64 {
-	of, _ := s.bounds(h, c)
-	if of == nil {
-		_, of = s.kernels[h].Row(c)
-	}
+	of, _ := s.between(h, c)
 	sum := floats.Sum(of)
 	if excess := sum - 1; excess <= float64(len(of)+1)*unit {
 		return 1 + float64(2*len(of)+2)*unit
@@ -122,11 +119,24 @@ func (s *Set) bounds(h, c int) (lower, upper []float64) {
 	return s.spec.Intervals.Row(h, c)
 }
 
+// between returns between what the probabilities of a choice lie, which is they themselves if it is exact.
+func (s *Set) between(h, c int) (lower, upper []float64) {
+	lower, upper = s.bounds(h, c)
+	if lower == nil {
+		_, exact := s.kernels[h].Row(c)
+		return exact, exact
+	}
+	return lower, upper
+}
+
 // choices returns the number of choices of a kernel.
 func (s *Set) choices(kernel int) int { return len(s.offset[kernel]) - 1 }
 
 // kernel returns the number of the kernel of a step.
 func (s *Set) kernel(h int) int { return min(h, len(s.kernels)-1) }
+
+// rows returns the rows of a step.
+func (s *Set) rows(h int) *cmdp.Rows { return s.kernels[s.kernel(h)] }
 
 // Model returns the nominal model.
 func (s *Set) Model() *cmdp.Model { return s.m }
@@ -143,7 +153,7 @@ func (s *Set) newAnswer(steps int) *Answer {
 	for h := range steps {
 		var prob []float64
 		for c := range s.choices(s.kernel(h)) {
-			_, of := s.kernels[s.kernel(h)].Row(c)
+			_, of := s.rows(h).Row(c)
 			prob = append(prob, of...)
 		}
 		a.prob = append(a.prob, prob)
@@ -179,7 +189,7 @@ func (a *Answer) model(start []cmdp.StartState, discount float64) (*cmdp.Model, 
 		spec.ReturnToGo, spec.Promised = sh.Promise(), true
 	}
 	for h := range a.prob {
-		rows := a.set.kernels[a.set.kernel(h)]
+		rows := a.set.rows(h)
 		spec.Kernels = append(spec.Kernels, withProbabilities(rows, m, func(c int) []float64 { return a.row(h, c) }))
 	}
 	of, err := cmdp.NewModel(spec)

@@ -111,7 +111,7 @@ func (s *search) swap() error {
 	for policy := plan.parts[0].Policy; since < pairs && left > 0; since++ {
 		h, i := at/s.set.m.States(), at%s.set.m.States()
 		at = (at + 1) % pairs
-		first, end := s.set.kernels[s.set.kernel(h)].Choices(i)
+		first, end := s.set.rows(h).Choices(i)
 		for action := range end - first {
 			other := s.changed(policy, h, i, action)
 			if other == nil {
@@ -145,7 +145,7 @@ func (s *search) better(greatest []float64, than *plan) bool {
 
 // changed returns a policy that never draws with another action in a state at a step, nil if it is the same one.
 func (s *search) changed(policy *exact.Policy, h, state, action int) *exact.Policy {
-	k := s.set.kernels[s.set.kernel(h)]
+	k := s.set.rows(h)
 	probs := make([]float64, s.set.most)
 	first, end := k.Choices(state)
 	policy.Distribution(probs[:end-first], h, state)
@@ -156,7 +156,7 @@ func (s *search) changed(policy *exact.Policy, h, state, action int) *exact.Poli
 	for step := range rules {
 		rules[step].Actions = markov.NewActions(s.set.m.States(), s.set.most)
 		for i := range s.set.m.States() {
-			first, end := s.set.kernels[s.set.kernel(step)].Choices(i)
+			first, end := s.set.rows(step).Choices(i)
 			if first == end {
 				continue
 			}

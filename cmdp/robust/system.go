@@ -91,11 +91,8 @@ func (s *Set) systemFrom(policy cmdp.Policy, from []cmdp.StartState) *system {
 
 // eachSuccessor calls visit with the successors of a choice that may come up, and their bounds.
 func (s *Set) eachSuccessor(c int, visit func(to int32, lower, upper float64)) {
-	next, prob := s.kernels[0].Row(c)
-	lower, upper := s.bounds(0, c)
-	if lower == nil {
-		lower, upper = prob, prob
-	}
+	next, _ := s.kernels[0].Row(c)
+	lower, upper := s.between(0, c)
 	for i, to := range next {
 		if upper[i] > 0 {
 			visit(to, lower[i], upper[i])
@@ -373,11 +370,7 @@ func (y *system) backed(b *backup, n int, v []float64) float64 {
 // missing is what the probabilities of a choice miss of 1 by the numbers of a file. The state keeps it, as in package
 // exact.
 func (s *Set) missing(c int) float64 {
-	lower, upper := s.bounds(0, c)
-	if lower == nil {
-		_, prob := s.kernels[0].Row(c)
-		lower, upper = prob, prob
-	}
+	lower, upper := s.between(0, c)
 	x := 1 - min(floats.Sum(upper), max(floats.Sum(lower), 1))
 	if math.Abs(x) <= float64(s.longest+2)*2*unit {
 		return 0

@@ -68,8 +68,7 @@ func (s *Set) contains(a *Answer) error {
 	fixed := make(map[int][]float64)
 	for h := range a.prob {
 		for c := range s.choices(s.kernel(h)) {
-			lower, upper := s.bounds(s.kernel(h), c)
-			_, prob := s.kernels[s.kernel(h)].Row(c)
+			lower, upper := s.between(s.kernel(h), c)
 			row := a.row(h, c)
 			if s.spec.Fixed {
 				g := s.group(s.kernel(h), c)
@@ -80,7 +79,7 @@ func (s *Set) contains(a *Answer) error {
 				fixed[g] = row
 			}
 			for i, p := range row {
-				if lower == nil && p != prob[i] || lower != nil && !(p >= lower[i] && p <= upper[i]) {
+				if !(p >= lower[i] && p <= upper[i]) {
 					return fmt.Errorf("robust: step %d, choice %d: the probability %g is not one of the set: %w",
 						h+1, c, p, ErrNotProved)
 				}
@@ -211,7 +210,7 @@ func (s *Set) above(ctx context.Context, policy cmdp.Policy, dirs [][]float64) (
 
 // stepAbove bounds the greatest value of a state from above.
 func (s *Set) stepAbove(policy cmdp.Policy, dir []float64, h, i int, v []float64) float64 {
-	rows := s.kernels[s.kernel(h)]
+	rows := s.rows(h)
 	first, end := rows.Choices(i)
 	if first == end {
 		return v[i]
@@ -223,7 +222,7 @@ func (s *Set) stepAbove(policy cmdp.Policy, dir []float64, h, i int, v []float64
 		if x == 0 {
 			continue
 		}
-		next, prob := rows.Row(first + a)
+		next, _ := rows.Row(first + a)
 		values := make([]float64, len(next))
 		for e, to := range next {
 			values[e] = v[to]
@@ -231,10 +230,7 @@ func (s *Set) stepAbove(policy cmdp.Policy, dir []float64, h, i int, v []float64
 				values[e] = up(values[e] + up(dir[k]*r))
 			}
 		}
-		lower, upper := s.bounds(s.kernel(h), first+a)
-		if lower == nil {
-			lower, upper = prob, prob
-		}
+		lower, upper := s.between(s.kernel(h), first+a)
 		sum = up(sum + up(x*expectationAbove(lower, upper, values)))
 	}
 	return sum
