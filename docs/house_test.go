@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"cmdp/internal/source":       0,
 	"cmdp/internal/saved":        0,
 	"cmdp/internal/interval":     -1,
+	"cmdp/internal/sample":       -1,
 	"internal/threshold":         0,
 	"cmdp/internal/parallel":     1,
 	"internal/atomicfile":        0,

@@ -131,9 +131,8 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 		return nil, err
 	}
 	rep.GapLower, rep.GapUpper = report.NaN, report.NaN
-	yes, no := true, false
 	if p.Task.Target == nil {
-		rep.Feasible = &yes
+		rep.Feasible = new(true)
 		return rep, nil
 	}
 	task := p.Task
@@ -144,9 +143,9 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 	}
 	switch r.Status {
 	case robust.Optimal, robust.Feasible:
-		rep.Feasible = &yes
+		rep.Feasible = new(true)
 	case robust.Infeasible:
-		rep.Feasible = &no
+		rep.Feasible = new(false)
 		rep.Certificate = certificateOf(p, r.Certificate)
 	}
 	return rep, nil
@@ -160,9 +159,8 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	if err != nil {
 		return nil, err
 	}
-	yes, no := true, false
 	if p.Task.Target == nil {
-		rep.Feasible = &yes
+		rep.Feasible = new(true)
 		return rep, nil
 	}
 	planner, err := freshPlanner(p, opts)
@@ -178,12 +176,12 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	rep.Nearest = p.named(d.Returns)
 	switch {
 	case d.Upper == 0:
-		rep.Feasible = &yes
+		rep.Feasible = new(true)
 	case d.Lower > 0 && p.Rounded():
 		rep.GapLower = 0
 		return rep, nil
 	case d.Lower > 0:
-		rep.Feasible = &no
+		rep.Feasible = new(false)
 		rep.Certificate = newCertificate(p, d.Direction, d.Support, d.Support+d.Lower, d.Upper)
 		rep.Certificate.Possible, rep.Certificate.Finite = !d.Whole, d.Finite
 		rep.Conflict, err = findConflict(ctx, p, opts)
@@ -251,7 +249,6 @@ func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 	}
 	d := newGameCheck(p, lower, upper)
 	status := exact.Approachable
-	yes, no := true, false
 	if p.Task.Target != nil {
 		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.Task.Target}, c.gapOptions(p))
 		if err != nil {
@@ -267,9 +264,9 @@ func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 	d.Verdict = status.String()
 	switch status {
 	case exact.Approachable:
-		d.Feasible = &yes
+		d.Feasible = new(true)
 	case exact.NotApproachable:
-		d.Feasible = &no
+		d.Feasible = new(false)
 	}
 	d.Seconds = report.Number(time.Since(begin).Seconds())
 	if err := c.write(d.report(p), *c.format); err != nil {

@@ -324,11 +324,10 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	o.Explore.Progress = line.exploring(name)
 	o.Explore.Memory = mostBytes()
 	m, err := formats.Read(formats.Watch(disk{s.files}, line.reading(name)), name, o)
-	var le *language.Error
-	if errors.As(err, &le) {
+	if _, ok := errors.AsType[*language.Error](err); ok {
 		return nil, nil, err // it names the file
 	}
-	if large := (*formats.LargeError)(nil); errors.As(err, &large) {
+	if large, ok := errors.AsType[*formats.LargeError](err); ok {
 		return nil, nil, &cmdp.MemoryError{Err: fmt.Errorf("%s: %w", name, large)}
 	}
 	if err != nil {

@@ -86,8 +86,7 @@ func (c *planCommand) fitsLogged(p *loaded) error {
 
 // badFile is what is wrong with the file of an option. Errors in a file name it themselves.
 func badFile(option string, err error) error {
-	var inFile problem.Errors
-	if errors.As(err, &inFile) {
+	if inFile, ok := errors.AsType[problem.Errors](err); ok {
 		return &exitError{exitUsage, inFile}
 	}
 	return usage("%s: %w", option, err)

@@ -121,10 +121,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // statusOf returns the exit status of an error, and whether it has something to say. Errors of
 // the command line itself carry no status.
 func statusOf(err error) (status int, said bool) {
-	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
+	if _, ok := errors.AsType[*cmdp.MemoryError](err); ok {
 		return exitFailed, true // another machine would do it
 	}
-	if e := (*exitError)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.status, e.err != nil
 	}
 	return exitUsage, true
@@ -188,8 +188,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 // flagError rewrites an error of the flag parser. It says what kind of value a flag
 // wants, and for an unknown flag which one may be meant.
 func flagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if cmd.HasSubCommands() {
 			return usage("--%s is an option of a command: want cmdpsolve COMMAND before it, see cmdpsolve --help",
 				unknown.GetSpecifiedName())

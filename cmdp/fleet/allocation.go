@@ -272,8 +272,8 @@ func (v *allocation) reduceExcess(k int) bool {
 }
 
 // fill lets agents change to actions by which they gain while there is room in the limits about the step. They are
-// served by their gains at the prices of the limits. Where room is left for agents whose gain does not pay the prices of
-// this step, these prices are too high for what happened, and it is enough that they gain without them.
+// served by their gains at the prices of the limits. Where room is left for agents whose gain does not pay the prices
+// of this step, these prices are too high for what happened, and it is enough that they gain without them.
 func (v *allocation) fill() {
 	var changes []change
 	for i := range v.slots {

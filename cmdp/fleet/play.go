@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/cmdp/internal/sample"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -374,27 +375,20 @@ func newSums(f *Fleet, task cmdp.Task, rows []row) *sums {
 	return s
 }
 
-// welford adds sample number n to a mean and a sum of squared deviations.
-func welford(mean, squares *float64, x float64, n int) {
-	before := x - *mean
-	*mean += before / float64(n)
-	*squares += before * (x - *mean)
-}
-
 // add adds an episode.
 func (s *sums) add(r *returned) {
 	p, v := &s.played, r.v
 	p.Episodes++
 	for i, x := range v {
-		welford(&p.Mean[i], &s.squares[i], x, p.Episodes)
+		sample.Add(&p.Mean[i], &s.squares[i], x, p.Episodes)
 	}
 	if s.task.Cost != nil {
-		welford(&p.Each.Mean, &s.cost, s.task.Cost.Value(v), p.Episodes)
+		sample.Add(&p.Each.Mean, &s.cost, s.task.Cost.Value(v), p.Episodes)
 	}
 	kept, steps := true, true
 	for k := range s.rows {
 		l := &p.Limits[k]
-		welford(&l.Value.Mean, &s.value[k], s.rows[k].value(v), p.Episodes)
+		sample.Add(&l.Value.Mean, &s.value[k], s.rows[k].value(v), p.Episodes)
 		excess, broken := s.rows[k].broken(r)
 		if !broken {
 			continue
@@ -416,14 +410,14 @@ func (s *sums) add(r *returned) {
 func (s *sums) finish() *Played {
 	p := &s.played
 	for i := range p.Half {
-		p.Half[i] = s.half(s.squares[i])
+		p.Half[i] = sample.Half(s.squares[i], p.Episodes)
 	}
 	if s.task.Cost != nil {
 		p.Objective = s.task.Cost.Value(p.Mean)
 	}
-	p.Each.Half = s.half(s.cost)
+	p.Each.Half = sample.Half(s.cost, p.Episodes)
 	for k := range p.Limits {
-		p.Limits[k].Value.Half = s.half(s.value[k])
+		p.Limits[k].Value.Half = sample.Half(s.value[k], p.Episodes)
 		p.Limits[k].Broken = wilson(s.broken[k], p.Episodes)
 	}
 	p.Kept = wilson(s.kept, p.Episodes)
@@ -431,21 +425,9 @@ func (s *sums) finish() *Played {
 	return p
 }
 
-// half returns the half-width of the 95% confidence interval of a mean, of the sum of squared deviations.
-func (s *sums) half(squares float64) float64 {
-	n := float64(s.played.Episodes)
-	if n < 2 {
-		return math.NaN()
-	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
-	return t * math.Sqrt(squares/(n-1)/n)
-}
-
 // wilson returns a share with Wilson's interval.
 func wilson(k, n int) Share {
-	const z = 1.959963984540054
-	p, m := float64(k)/float64(n), float64(n)
-	middle := (p + z*z/(2*m)) / (1 + z*z/m)
-	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	p := float64(k) / float64(n)
+	middle, half := sample.Wilson(p, float64(n))
 	return Share{p, max(0, min(p, middle-half)), min(1, max(p, middle+half))}
 }

@@ -78,8 +78,7 @@ func (d *decoder) misbuilt(n *node, at *path, err error) {
 		return
 	}
 	e := &Error{File: d.file, Key: at.String()}
-	var member *MemberError
-	if errors.As(err, &member) {
+	if member, ok := errors.AsType[*MemberError](err); ok {
 		var written string
 		n, written = find(n, member.Path)
 		if err = member.Err; e.Key != "" && written != "" && written[0] != '[' {
@@ -88,7 +87,7 @@ func (d *decoder) misbuilt(n *node, at *path, err error) {
 		e.Key += written
 	}
 	e.Message = trimmed(err, "problem: ")
-	if unknown := (*unknownState)(nil); errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*unknownState](err); ok {
 		e.of = mistake{"states", unknown.name}
 	}
 	if e.Key != "" {

@@ -86,8 +86,7 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 // reason drops the name of the system call and the folder from an error of the
 // file system.
 func reason(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return errors.New("cannot " + pe.Op + " the file: " + pe.Err.Error())
 	}
 	return err

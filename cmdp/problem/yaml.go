@@ -255,8 +255,7 @@ func (c *converter) inPortions(b *blockCollection, many int) (*node, *syntaxErro
 }
 
 func yamlError(err error, first int) *syntaxError {
-	var ye yaml.Error
-	if errors.As(err, &ye) {
+	if ye, ok := errors.AsType[yaml.Error](err); ok {
 		bad := &syntaxError{first, 1, ye.GetMessage()}
 		if t := ye.GetToken(); t != nil && t.Position != nil {
 			bad.line, bad.col = t.Position.Line+first-1, t.Position.Column

@@ -96,7 +96,7 @@ func (q *Query) Standings(r *exact.Result) (list []Standing) {
 		list = append(list, Standing{Limit: l, Slack: l.Slack(slack), Scale: l.Slack(scale),
 			Price: l.Price(price.Value)})
 	}
-	if _, polyhedral := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper()); !polyhedral {
+	if _, polyhedral := halfspaces(q.Task); !polyhedral {
 		list = append(list, Standing{Slack: math.NaN(), Price: floats.Norm(rest, 2), Prices: rest})
 	}
 	for i := range list {
@@ -163,8 +163,7 @@ func (q *Query) BrokenForEver(means []float64) (names []string) {
 			names = append(names, l.Name)
 		}
 	}
-	if _, polyhedral := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper()); !polyhedral &&
-		q.Model.Average() && !q.Keeps(means) {
+	if _, polyhedral := halfspaces(q.Task); !polyhedral && q.Model.Average() && !q.Keeps(means) {
 		names = append(names, "target")
 	}
 	return names

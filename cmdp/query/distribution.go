@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp/internal/sample"
+
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -106,7 +108,7 @@ func describe(values, probabilities []float64, episodes int) Distribution {
 		return d
 	}
 	n := float64(episodes)
-	half := func(variance float64) float64 { return z95 * math.Sqrt(max(0, variance)/n) }
+	half := func(variance float64) float64 { return sample.Z95 * math.Sqrt(max(0, variance)/n) }
 	deviation := func(of func(x float64) float64) float64 {
 		m := mean(of)
 		return half(mean(func(x float64) float64 { return (of(x) - m) * (of(x) - m) })) / twentieth
@@ -116,7 +118,7 @@ func describe(values, probabilities []float64, episodes int) Distribution {
 		sd = half((power(centre, 4) - variance*variance) / (4 * variance))
 	}
 	ci := newSpread(half(variance), sd, func(p float64) float64 { // between order statistics
-		at, room := n*p, z95*math.Sqrt(n*p*(1-p))
+		at, room := n*p, sample.Z95*math.Sqrt(n*p*(1-p))
 		from, to := max(0, int(math.Floor(at-room))-1), min(episodes-1, int(math.Ceil(at+room)))
 		return max(values[to]-quantile(p), quantile(p)-values[from])
 	}, deviation(below), deviation(above))
@@ -136,13 +138,9 @@ func newSpread(mean, sd float64, quantile func(p float64) float64, lowest, highe
 	return s
 }
 
-// z95 is the quantile of the normal distribution for intervals of 95%.
-const z95 = 1.959963984540054
-
 // wilson returns how far the ends of Wilson's interval of a share p of n episodes are from p at most.
 func wilson(p, n float64) float64 {
-	middle := (p + z95*z95/(2*n)) / (1 + z95*z95/n)
-	half := z95 / (1 + z95*z95/n) * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n))
+	middle, half := sample.Wilson(p, n)
 	return math.Abs(middle-p) + half
 }
 

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cmdpsolve/cmdp/internal/sample"
 )
 
 // TestDescribe describes small distributions by hand. The twentieth with the least values ends within a value that is
@@ -156,7 +158,7 @@ func TestBinIntervals(t *testing.T) {
 		ends := 0
 		for _, end := range []float64{p - half, p + half} {
 			distance := math.Abs(end-p) * math.Sqrt(n)
-			if math.Abs(distance*distance-z95*z95*end*(1-end)) < 1e-9*n {
+			if math.Abs(distance*distance-sample.Z95*sample.Z95*end*(1-end)) < 1e-9*n {
 				ends++
 			}
 		}

@@ -203,14 +203,11 @@ func atSteps(number int, c *problem.Limit, horizon int) (limits []*Limit, err er
 	}
 	for _, atLeast := range []bool{true, false} {
 		for h := first; h < end; h++ {
-			b := c.At(atLeast, h-first)
-			if b == nil {
-				continue
+			if b := c.At(atLeast, h-first); b != nil {
+				l := newExpected(number, stepped(c.Return, h), *b, atLeast)
+				l.Return, l.Step = c.Limited(), h+1
+				limits = append(limits, l)
 			}
-			name := stepped(c.Return, h)
-			limits = append(limits, &Limit{Scope: OnAverage, Constraint: number,
-				Name: words(name, atLeast, sixDigits(*b), ""), Return: c.Limited(), Step: h + 1,
-				Bound: *b, AtLeast: atLeast, expected: expected{name: name, atLeast: atLeast, bound: *b}})
 		}
 	}
 	return limits, nil

@@ -59,7 +59,7 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 	if err != nil {
 		return nil, err
 	}
-	rows, known := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper())
+	rows, known := halfspaces(q.Task)
 	e := &Evaluation{Bounds: b, Known: known, Keeps: known}
 	sides := q.Scale()
 	for _, row := range rows {

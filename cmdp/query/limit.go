@@ -156,18 +156,18 @@ func (u *unfolding) constrain() error {
 
 // onAverage returns the limits of a constraint on an expected return.
 func onAverage(number int, c *problem.Limit) (limits []*Limit) {
-	for _, b := range []struct {
-		bound   *float64
-		atLeast bool
-	}{{c.AtLeast, true}, {c.AtMost, false}} {
-		if b.bound != nil {
-			limits = append(limits, &Limit{Scope: OnAverage, Constraint: number,
-				Name: words(c.Return, b.atLeast, sixDigits(*b.bound), ""), Return: c.Return,
-				Bound: *b.bound, AtLeast: b.atLeast, expected: expected{name: c.Return, atLeast: b.atLeast,
-					bound: *b.bound}})
+	for _, atLeast := range []bool{true, false} {
+		if x := *bound(c, atLeast); x != nil {
+			limits = append(limits, newExpected(number, c.Return, *x, atLeast))
 		}
 	}
 	return limits
+}
+
+// newExpected returns a bound on an expected return.
+func newExpected(number int, name string, bound float64, atLeast bool) *Limit {
+	return &Limit{Scope: OnAverage, Constraint: number, Name: words(name, atLeast, sixDigits(bound), ""), Return: name,
+		Bound: bound, AtLeast: atLeast, expected: expected{name: name, atLeast: atLeast, bound: bound}}
 }
 
 // episodes takes down a constraint on the total of every episode, or of a share of them.

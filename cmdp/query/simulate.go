@@ -9,11 +9,11 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/internal/sample"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // truncated is the share of the discounted return that the steps left out of an
@@ -153,10 +153,8 @@ func (s *Simulation) Play(ctx context.Context) error {
 	if s.Keep {
 		s.Totals = append(s.Totals, slices.Clone(s.Total))
 	}
-	for i, x := range s.Total { // Welford
-		before := x - s.Mean[i]
-		s.Mean[i] += before / float64(s.Episodes)
-		s.sumsq[i] += before * (x - s.Mean[i])
+	for i, x := range s.Total {
+		sample.Add(&s.Mean[i], &s.sumsq[i], x, s.Episodes)
 	}
 	return nil
 }
@@ -187,14 +185,7 @@ func (s *Simulation) ready(policy cmdp.Policy, h, state int) error {
 
 // Half returns the half-width of the 95% confidence interval of a mean, NaN after
 // one episode.
-func (s *Simulation) Half(i int) float64 {
-	n := float64(s.Episodes)
-	if n < 2 {
-		return math.NaN()
-	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
-	return t * math.Sqrt(s.sumsq[i]/(n-1)/n)
-}
+func (s *Simulation) Half(i int) float64 { return sample.Half(s.sumsq[i], s.Episodes) }
 
 // Expected returns the exact expected returns of a policy that draws one of several policies, NaN in a
 // simulator. Without a horizon it also bounds how far the mean of the steps played is from a long-run mean.

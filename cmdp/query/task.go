@@ -98,10 +98,15 @@ func (b *taskBuilder) build(ctx context.Context) error {
 func (b *taskBuilder) setSides() {
 	b.addSides(b.problem.Target)
 	given := len(b.task.Constraints)
-	list, _ := b.task.LinearConstraints(b.task.Box.Lower(), b.task.Box.Upper())
+	list, _ := halfspaces(b.task)
 	for _, c := range list[given:] {
 		b.addSide(c.Normal, c.Offset)
 	}
+}
+
+// halfspaces are those of a task within its box, see [cmdp.Task.LinearConstraints].
+func halfspaces(task cmdp.Task) (list []cmdp.Constraint, complete bool) {
+	return task.LinearConstraints(task.Box.Lower(), task.Box.Upper())
 }
 
 // setTarget sets Target and Whole of the task, which has its Box.
@@ -120,11 +125,12 @@ func (b *taskBuilder) setTarget() error {
 	if b.problem.Target == nil {
 		return b.task.Within(asked, nil)
 	}
+	if len(b.problem.Constraints) == 0 {
+		asked = nil
+	}
 	set, err := b.target()
-	if err == nil && len(b.problem.Constraints) > 0 {
+	if err == nil {
 		err = b.task.Within(asked, set)
-	} else if err == nil {
-		err = b.task.Within(nil, set)
 	}
 	return problem.Inside(err, "target")
 }

@@ -92,7 +92,7 @@ func (u *unfolding) build(ctx context.Context, c *compiled) error {
 	}
 	c.inexact = u.inexact
 	product, err := u.product(ctx, c)
-	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
+	if large, ok := errors.AsType[*cmdp.MemoryError](err); ok {
 		return large
 	}
 	if err != nil {
@@ -397,7 +397,7 @@ func (u *unfolding) addBudget(all []wanted, r monitor.Rounding) error {
 
 // note takes down limits that are kept or passed whatever happens, and those between two totals.
 func (u *unfolding) note(b *monitor.Budget, all []wanted) {
-	notes := &u.notes
+	note := func(format string, args ...any) { u.notes = append(u.notes, fmt.Sprintf(format, args...)) }
 	for i, w := range all {
 		relation := map[monitor.LimitKind]string{monitor.Above: "above", monitor.Excess: "above",
 			monitor.AtLeast: "below", monitor.Shortfall: "below"}[w.limit.Kind]
@@ -410,14 +410,12 @@ func (u *unfolding) note(b *monitor.Budget, all []wanted) {
 		}
 		switch nearest, on := b.Nearest(i); {
 		case never:
-			*notes = append(*notes, fmt.Sprintf("The total of %s is never %s %s, whatever is done.", w.of, relation,
-				short(w.limit.At)))
+			note("The total of %s is never %s %s, whatever is done.", w.of, relation, short(w.limit.At))
 		case surely:
-			*notes = append(*notes, fmt.Sprintf("The total of %s is always %s %s, whatever is done.", w.of, relation,
-				short(w.limit.At)))
+			note("The total of %s is always %s %s, whatever is done.", w.of, relation, short(w.limit.At))
 		case !on && (w.limit.Kind == monitor.Above || w.limit.Kind == monitor.AtLeast):
-			*notes = append(*notes, fmt.Sprintf("Totals of %s are multiples of %s: the limit %s means %s.", w.of,
-				short(b.Unit()), short(w.limit.At), short(nearest)))
+			note("Totals of %s are multiples of %s: the limit %s means %s.", w.of, short(b.Unit()), short(w.limit.At),
+				short(nearest))
 		}
 	}
 }

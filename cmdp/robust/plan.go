@@ -295,8 +295,7 @@ func (s *search) add(policy *exact.Policy) error {
 // every model.
 func (s *search) greatest(policy *exact.Policy) ([]float64, error) {
 	p, err := s.dyn.evaluate(s.ctx, policy, s.dirs, nil)
-	var no *NotDefinedError
-	if errors.As(err, &no) {
+	if _, ok := errors.AsType[*NotDefinedError](err); ok {
 		s.undefined = err
 		return nil, nil
 	}
