@@ -66,6 +66,7 @@ format holds.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.given = cmd.Flags().Changed
+			s.problem.Context = cmd.Context()
 			if o.time.Horizon < 0 || o.time.Horizon > 0 && cmd.Flags().Changed("discount") {
 				return usage("--horizon %d: want at least 1, and not besides --discount", o.time.Horizon)
 			}

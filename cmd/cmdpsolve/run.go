@@ -103,6 +103,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if errors.Is(err, context.Canceled) {
+		err = failed(errInterrupted)
+	}
 	err = out.finish(ctx, err, asksJSON(cmd))
 	if ctx.Err() != nil {
 		clearStatus(stderr)

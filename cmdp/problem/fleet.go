@@ -207,7 +207,7 @@ func (r *memberReader) model(n *node, at *path) (agent *Problem, file string) {
 		r.faults += len(errs)
 		r.errs = append(r.errs, errs...)
 		p = nil
-	case errors.As(err, new(*cmdp.MemoryError)):
+	case errors.As(err, new(*cmdp.MemoryError)), contextDone(err):
 		r.large = err
 		p = nil
 	case err != nil:

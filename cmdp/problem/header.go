@@ -25,7 +25,8 @@ type header struct {
 	imported *imported
 	// within is the file of the fleet whose agent the model is, nil for a file of its own.
 	within *header
-	// large is not nil if the model would take too much memory. Nothing more is read then.
+	// large is not nil if the model would take too much memory, or if the context was done while it was explored.
+	// Nothing more is read then.
 	large error
 }
 

@@ -58,12 +58,17 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 	switch {
 	case errors.As(err, &large):
 		h.large = fmt.Errorf("%s: %w", n.text, large)
+	case contextDone(err):
+		h.large = err
 	case errors.As(err, &le):
 		h.report(&Error{File: le.File, Line: int(le.At.Line), Column: int(le.At.Column), Message: le.Message})
 	case errors.As(err, &pe):
 		h.bad(n, (*path)(nil).key("transitions").key("file"), "%v", reason(err))
 	case err != nil:
-		_, message, _ := strings.Cut(err.Error(), ": ")
+		message := err.Error()
+		if _, after, within := strings.Cut(message, ": "); within { // after the name of a package
+			message = after
+		}
 		h.report(&Error{File: h.imported.file, Message: message})
 	case m.States() > h.limits.states || m.Branches() > h.limits.stored/2:
 		h.report(&Error{File: h.imported.file,

@@ -27,12 +27,17 @@ func newHead(file string, root *node) *head {
 // and the lines where err is a [MemberError], with a path as in the file, or several. Of a problem that was not
 // read from a file it returns err, and so it does once a context is done.
 func (p *Problem) Located(err error) error {
-	if err == nil || p.head == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || p.head == nil || contextDone(err) {
 		return err
 	}
 	d := &decoder{file: p.head.file}
 	d.misbuilt(p.head.root, nil, err)
 	return located{d.errs.sorted(p.head.file), err}
+}
+
+// contextDone reports whether an error is that of a context which is done.
+func contextDone(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // A located error is what is wrong with a file, and wraps what was found.

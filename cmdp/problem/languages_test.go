@@ -75,6 +75,48 @@ rewards "r" [go] true : 2; x=3 : 5; endrewards
 rewards "none" false : 1; endrewards
 `
 
+// TestStoppedExploration: where the context is done while a model is explored nothing is said to be wrong with the file,
+// however it names the model. A reader has no other error then than the context's.
+func TestStoppedExploration(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const (
+		constants = "{N: 5, flag: true}"
+		agent     = "format: cmdp/1\nhorizon: 5\nreturns: [r]\ntransitions: {file: small.prism, constants: " + constants + "}\n"
+		members   = "format: cmdp/1\nhorizon: 5\nreturns: [r]\nfleet:\n  - {name: all, count: 3, model: %s, returns: {r: r}}\n"
+	)
+	model := write("small.prism", small)
+	write("agent.yaml", agent)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	open := problem.ReadOptions{Constants: map[string]string{"N": "5", "flag": "true"}}
+	asked := open
+	asked.Property = &problem.Property{File: "asked", Text: `R{"r"}max=? [C<=5]`}
+	for _, c := range []struct {
+		path string
+		opts problem.ReadOptions
+	}{
+		{model, open}, {model, asked}, {filepath.Join(dir, "agent.yaml"), problem.ReadOptions{}},
+		{write("fleet.yaml", fmt.Sprintf(members, "agent.yaml")), problem.ReadOptions{}},
+		{write("inline.yaml", fmt.Sprintf(members, "{horizon: 5, returns: [r], transitions: {file: small.prism, constants: "+
+			constants+"}}")), problem.ReadOptions{}},
+	} {
+		if _, err := problem.ReadWith(c.path, c.opts); err != nil {
+			t.Errorf("%s: %v", c.path, err)
+		}
+		c.opts.Context = ctx
+		if _, err := problem.ReadWith(c.path, c.opts); err != context.Canceled {
+			t.Errorf("%s: %v: want %v", c.path, err, context.Canceled)
+		}
+	}
+}
+
 // TestLanguageDeadlocks: a deadlock is at rest, and has a loop only where that earns something.
 func TestLanguageDeadlocks(t *testing.T) {
 	files := fstest.MapFS{"small.prism": {Data: []byte(small)}}

@@ -39,8 +39,8 @@ type ReadOptions struct {
 	Constants map[string]string
 	// Property is what is asked about a model in a language, nil if its rewards are all returns.
 	Property *Property
-	// Context stops the exploration of a model in a language; nil for none that does. Exploring sees its
-	// progress, if it is not nil.
+	// Context stops the exploration of a model in a language, with the context's error; nil for none that does.
+	// Exploring sees its progress, if it is not nil.
 	Context   context.Context
 	Exploring func(language.Progress)
 	// Outside allows the file to name files outside of its folder. Else these are errors, so that
@@ -207,6 +207,9 @@ func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
 func parse(name, text string, files fs.FS, lim limits, opts ReadOptions) (*Problem, error) {
 	h := &header{decoder: decoder{file: name}, limits: lim, p: new(Problem), options: opts}
 	p := h.parse(text, files)
+	if contextDone(h.large) {
+		return nil, h.large
+	}
 	if h.large != nil {
 		return nil, tooLarge(name, h.large)
 	}
