@@ -70,8 +70,7 @@ type conjugateFunction struct{ f Conjugated }
 func (c *conjugateFunction) Value(dual []float64) float64 {
 	buffer := scratch.Get(len(dual))
 	defer scratch.Put(buffer)
-	clear(*buffer)
-	c.f.ConjugateSubgradient(*buffer, dual, *buffer)
+	c.Subgradient(*buffer, dual)
 	return floats.Dot(dual, *buffer) - c.f.Value(*buffer)
 }
 

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -16,10 +17,8 @@ func NewHuber(center, weights []float64, threshold float64, domain *geometry.Box
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVector("huber: center", center, x.Dim()); err != nil {
-		return nil, err
-	}
-	if err := checkWeights("huber: weights", weights, x.Dim()); err != nil {
+	if err := cmp.Or(checkVector("huber: center", center, x.Dim()),
+		checkWeights("huber: weights", weights, x.Dim())); err != nil {
 		return nil, err
 	}
 	if !finite(threshold) || threshold <= 0 {

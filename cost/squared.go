@@ -1,6 +1,10 @@
 package cost
 
-import "cmdpsolve/geometry"
+import (
+	"cmp"
+
+	"cmdpsolve/geometry"
+)
 
 // NewSquared returns the squared deviation Σ_i weights_i (x_i − center_i)². Its
 // Lipschitz constant on the domain is the norm of the largest slopes per
@@ -11,10 +15,8 @@ func NewSquared(center, weights []float64, domain *geometry.Box) (Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVector("squared: center", center, x.Dim()); err != nil {
-		return nil, err
-	}
-	if err := checkWeights("squared: weights", weights, x.Dim()); err != nil {
+	if err := cmp.Or(checkVector("squared: center", center, x.Dim()),
+		checkWeights("squared: weights", weights, x.Dim())); err != nil {
 		return nil, err
 	}
 	terms := make([]scalar, x.Dim())

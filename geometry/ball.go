@@ -18,13 +18,21 @@ type Ball struct {
 // error if the centre is empty or not finite, or the radius negative or not
 // finite.
 func NewBall(center []float64, radius float64) (*Ball, error) {
-	if err := vector("ball center", center); err != nil {
+	if err := checkBall("ball", center, radius); err != nil {
 		return nil, err
 	}
-	if !(radius >= 0 && radius <= maxMagnitude) {
-		return nil, fmt.Errorf("geometry: ball radius %g: want ≥ 0 and finite", radius)
-	}
 	return &Ball{slices.Clone(center), radius}, nil
+}
+
+// checkBall returns an error unless centre and radius are those of a ball of some norm.
+func checkBall(what string, center []float64, radius float64) error {
+	if err := vector(what+" center", center); err != nil {
+		return err
+	}
+	if !(radius >= 0 && radius <= maxMagnitude) {
+		return fmt.Errorf("geometry: %s radius %g: want ≥ 0 and finite", what, radius)
+	}
+	return nil
 }
 
 // Dim returns the dimension of the space.

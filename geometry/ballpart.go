@@ -14,11 +14,9 @@ import (
 // the projection on the set of a point between the centre and x, and the extreme point in a direction that of a point
 // ahead of the centre. How far ahead is the multiplier of the ball; the distance from the centre grows with it.
 type ballPart struct {
-	ball  *Ball
-	set   Compact // all but the ball
-	box   *BoundedBox
-	parts []Set // besides the box
-	middle
+	ball *Ball
+	set  Compact // all but the ball
+	parts
 }
 
 // newBallPart returns the common points of a ball, other sets and a box, or an error that wraps ErrEmpty.
@@ -30,7 +28,7 @@ func newBallPart(ball *Ball, others []Set, box *BoundedBox) (Compact, error) {
 	if _, iterated := set.(*common); iterated { // projections on the others alone take as long as on all of them
 		return newCommon(append([]Set{ball}, others...), box)
 	}
-	s := &ballPart{ball: ball, set: set, box: box, parts: append([]Set{ball}, others...)}
+	s := &ballPart{ball: ball, set: set, parts: parts{box: box, sets: append([]Set{ball}, others...)}}
 	nearest := make([]float64, ball.Dim())
 	set.Project(nearest, ball.center)
 	gap := floats.Distance(nearest, ball.center, 2)
@@ -59,9 +57,6 @@ func withoutSidesOf(ball *Ball, others []Set, box *BoundedBox) *BoundedBox {
 	}
 	return &BoundedBox{&Box{lower, upper}}
 }
-
-// Dim returns the dimension of the space.
-func (s *ballPart) Dim() int { return s.ball.Dim() }
 
 // Project goes from the centre towards x, no farther than x.
 func (s *ballPart) Project(dst, x []float64) {
@@ -168,15 +163,5 @@ func (s *ballPart) beyond(p, way []float64, t float64) float64 {
 	return floats.Distance(p, s.ball.center, 2) - s.ball.radius
 }
 
-func (s *ballPart) restrict(box *BoundedBox) (Compact, error) {
-	return (&Intersection{sets: append([]Set{s.box.Box}, s.parts...)}).restrict(box)
-}
-
-// Bounds gives a box that need not be the smallest.
-func (s *ballPart) Bounds(lower, upper []float64) { s.box.Bounds(lower, upper) }
-
 // InteriorPoint gives a middle point, and the room around it as far as it is known.
-func (s *ballPart) InteriorPoint(dst []float64) float64 {
-	check(s.Dim(), dst)
-	return s.middle.find(s, dst, append([]Set{s.box}, s.parts...))
-}
+func (s *ballPart) InteriorPoint(dst []float64) float64 { return s.parts.inside(s, dst) }

@@ -16,18 +16,34 @@ import (
 type common struct {
 	*oracle.IntersectionProjector
 	oracle.LinearMaximizer // a cut if there is but one set besides rows, else a ProximalMaximizer
-	box                    *BoundedBox
-	sets                   []Set     // besides the box
-	center                 []float64 // of the box, whose half diagonal is radius
-	radius                 float64
-	middle
+	parts
+	center []float64 // of the box, whose half diagonal is radius
+	radius float64
 }
 
-// middle is a point well inside of a set that is known by its parts, found when it is asked for.
-type middle struct {
+// parts are a box and sets that have common points.
+type parts struct {
+	box   *BoundedBox
+	sets  []Set     // besides the box
 	found sync.Once // guards the others
-	point []float64
+	point []float64 // well inside, found when it is asked for
 	room  float64
+}
+
+// Dim returns the dimension of the space.
+func (p *parts) Dim() int { return p.box.Dim() }
+
+// Bounds gives a box that need not be the smallest.
+func (p *parts) Bounds(lower, upper []float64) { p.box.Bounds(lower, upper) }
+
+// Separate asks the box and the sets one by one.
+func (p *parts) Separate(normal, x []float64) (offset, missed float64) {
+	check(p.Dim(), normal, x)
+	return separateAny(append([]Set{p.box.Box}, p.sets...), normal, x)
+}
+
+func (p *parts) restrict(box *BoundedBox) (Compact, error) {
+	return (&Intersection{sets: append([]Set{p.box.Box}, p.sets...)}).restrict(box)
 }
 
 // conditional is a set that is best handed to oracle.IntersectionProjector as conditions on
@@ -67,7 +83,7 @@ func newCommon(sets []Set, box *BoundedBox) (Compact, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &common{box: box, sets: sets}
+	c := &common{parts: parts{box: box, sets: sets}}
 	c.IntersectionProjector, err = oracle.NewIntersectionProjector(box.Dim(), members...)
 	if err != nil {
 		return nil, fmt.Errorf("geometry: %w", err)
@@ -98,10 +114,11 @@ func (c *common) maximizer() (oracle.LinearMaximizer, error) {
 	return oracle.NewProximalMaximizer(c.IntersectionProjector, c.center, c.radius)
 }
 
-// find sets dst to the mean of the extreme points along the axes of a set, and returns the least room that the parts
-// are known to leave around it.
-func (m *middle) find(set Compact, dst []float64, parts []Set) (room float64) {
-	m.found.Do(func() {
+// inside sets dst to the mean of the extreme points along the axes of the set of the common points, and returns the
+// least room that the parts are known to leave around it.
+func (p *parts) inside(set Compact, dst []float64) (room float64) {
+	check(p.Dim(), dst)
+	p.found.Do(func() {
 		d := set.Dim()
 		dir, point, mean := make([]float64, d), make([]float64, d), make([]float64, d)
 		for i := range dir {
@@ -113,14 +130,14 @@ func (m *middle) find(set Compact, dst []float64, parts []Set) (room float64) {
 			dir[i] = 0
 		}
 		set.Project(mean, mean)
-		m.point, m.room = mean, math.Inf(1)
-		for _, s := range parts {
-			m.room = math.Min(m.room, roomIn(s, mean))
+		p.point, p.room = mean, roomIn(p.box, mean)
+		for _, s := range p.sets {
+			p.room = math.Min(p.room, roomIn(s, mean))
 		}
-		m.room = math.Max(m.room, 0)
+		p.room = math.Max(p.room, 0)
 	})
-	copy(dst, m.point)
-	return m.room
+	copy(dst, p.point)
+	return p.room
 }
 
 // roomIn returns the radius of a ball around x that lies in s: measured on rows, on
@@ -170,18 +187,8 @@ func (c *common) Project(dst, x []float64) {
 	scratch.Put(next)
 }
 
-func (c *common) restrict(box *BoundedBox) (Compact, error) {
-	return (&Intersection{sets: append([]Set{c.box.Box}, c.sets...)}).restrict(box)
-}
-
 // Dim returns the dimension of the space.
-func (c *common) Dim() int { return c.box.Dim() }
-
-// Bounds gives a box that need not be the smallest.
-func (c *common) Bounds(lower, upper []float64) { c.box.Bounds(lower, upper) }
+func (c *common) Dim() int { return c.parts.Dim() }
 
 // InteriorPoint gives a middle point, and the room around it as far as it is known.
-func (c *common) InteriorPoint(dst []float64) float64 {
-	check(c.Dim(), dst)
-	return c.middle.find(c, dst, append([]Set{c.box}, c.sets...))
-}
+func (c *common) InteriorPoint(dst []float64) float64 { return c.parts.inside(c, dst) }

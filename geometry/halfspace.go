@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,10 +22,7 @@ type Halfspace struct {
 // zero or not finite, or the offset not finite. The normal need not be of unit
 // length and is kept as given.
 func NewHalfspace(normal []float64, offset float64) (*Halfspace, error) {
-	if err := vector("halfspace normal", normal); err != nil {
-		return nil, err
-	}
-	if err := number("halfspace offset", offset); err != nil {
+	if err := cmp.Or(vector("halfspace normal", normal), number("halfspace offset", offset)); err != nil {
 		return nil, err
 	}
 	length := floats.Norm(normal, 2)

@@ -86,7 +86,7 @@ func flatten(sets []Set) (flat []Set, box *Box, err error) {
 		case *common:
 			flat = append(append(flat, s.sets...), s.box.Box)
 		case *ballPart:
-			flat = append(append(flat, s.parts...), s.box.Box)
+			flat = append(append(flat, s.sets...), s.box.Box)
 		case *ballInBox:
 			flat = append(flat, s.ball, s.box.Box)
 		case extreme:

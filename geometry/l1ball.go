@@ -1,7 +1,6 @@
 package geometry
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -18,11 +17,8 @@ type L1Ball struct {
 // NewL1Ball returns the ball of the sum norm. It is an error if the centre is empty
 // or not finite, or the radius negative or not finite.
 func NewL1Ball(center []float64, radius float64) (*L1Ball, error) {
-	if err := vector("l1 ball center", center); err != nil {
+	if err := checkBall("l1 ball", center, radius); err != nil {
 		return nil, err
-	}
-	if !(radius >= 0 && radius <= maxMagnitude) {
-		return nil, fmt.Errorf("geometry: l1 ball radius %g: want ≥ 0 and finite", radius)
 	}
 	return &L1Ball{slices.Clone(center), radius}, nil
 }

@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -44,10 +45,7 @@ func newPolyhedron(what string, rows Rows) (*Polyhedron, error) {
 	p := &Polyhedron{rows: Rows{Equalities: rows.Equalities}}
 	for i, a := range rows.A {
 		name := fmt.Sprintf("%s row %d", what, i)
-		if err := vector(name, a); err != nil {
-			return nil, err
-		}
-		if err := number(name+"'s right-hand side", rows.B[i]); err != nil {
+		if err := cmp.Or(vector(name, a), number(name+"'s right-hand side", rows.B[i])); err != nil {
 			return nil, err
 		}
 		if len(a) != len(rows.A[0]) {

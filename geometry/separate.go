@@ -93,18 +93,6 @@ func separateAny(sets []Set, normal, x []float64) (offset, missed float64) {
 	return offset, missed
 }
 
-// Separate asks the box and the sets one by one.
-func (c *common) Separate(normal, x []float64) (offset, missed float64) {
-	check(c.Dim(), normal, x)
-	return separateAny(append([]Set{c.box.Box}, c.sets...), normal, x)
-}
-
-// Separate asks the box, the ball and the other sets one by one.
-func (s *ballPart) Separate(normal, x []float64) (offset, missed float64) {
-	check(s.Dim(), normal, x)
-	return separateAny(append([]Set{s.box.Box}, s.parts...), normal, x)
-}
-
 // Separate asks the ball and the box one by one: sides of the box are not mixed with
 // tangents of the ball.
 func (s *ballInBox) Separate(normal, x []float64) (offset, missed float64) {

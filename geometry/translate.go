@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -9,10 +10,7 @@ import (
 // oracle.FaceProjector, if the set is. It is an error if by has not the set's
 // dimension or an entry is not finite.
 func NewTranslate(set Set, by []float64) (Set, error) {
-	if err := present("translation", set); err != nil {
-		return nil, err
-	}
-	if err := vector("translation", by); err != nil {
+	if err := cmp.Or(present("translation", set), vector("translation", by)); err != nil {
 		return nil, err
 	}
 	if len(by) != set.Dim() {
