@@ -55,6 +55,15 @@ func buildEach[M, B any](members []M, build func(M) (B, error)) ([]B, error) {
 	return all, errs.orNil()
 }
 
+// joined builds all members and joins them.
+func joined[M, B, J any](members []M, build func(M) (B, error), join func(all ...B) (J, error)) (whole J, err error) {
+	all, err := buildEach(members, build)
+	if err != nil {
+		return whole, err
+	}
+	return join(all...)
+}
+
 // Inside puts a step before the path of a member's error; steps are keys and,
 // for list members, indices.
 func Inside(err error, steps ...any) error {

@@ -241,25 +241,18 @@ func (s WeightedSum) build(returns []string, domain *geometry.Box) (cost.Cost, e
 	for k, t := range s {
 		weights[k] = t.Weight
 	}
-	terms, err := buildEach(s, func(t WeightedCost) (cost.Cost, error) {
+	return joined(s, func(t WeightedCost) (cost.Cost, error) {
 		c, err := t.Cost.Build(returns, domain)
 		return c, Inside(err, "cost")
-	})
-	if err != nil {
-		return nil, err
-	}
-	return cost.NewSum(weights, terms, domain)
+	}, func(terms ...cost.Cost) (cost.Cost, error) { return cost.NewSum(weights, terms, domain) })
 }
 
 // Maximum is the greatest of several costs.
 type Maximum []*Cost
 
 func (m Maximum) build(returns []string, domain *geometry.Box) (cost.Cost, error) {
-	terms, err := buildEach(m, func(c *Cost) (cost.Cost, error) { return c.Build(returns, domain) })
-	if err != nil {
-		return nil, err
-	}
-	return cost.NewMaximum(terms, domain)
+	return joined(m, func(c *Cost) (cost.Cost, error) { return c.Build(returns, domain) },
+		func(terms ...cost.Cost) (cost.Cost, error) { return cost.NewMaximum(terms, domain) })
 }
 
 // Precomposed is Cost(A x + B), a cost of as many coordinates as A has rows.

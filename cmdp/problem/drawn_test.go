@@ -564,7 +564,7 @@ func drawnProcess(t *testing.T, rng *rand.Rand, p *Problem) *Process {
 func drawPolicy(rng *rand.Rand, x *Process) drawnPolicy {
 	policy := make(drawnPolicy)
 	for h := range max(1, x.horizon()) {
-		for s := range x.states() {
+		for s := range x.played().states() {
 			first, end := x.span(h, s)
 			probs := make([]float64, end-first)
 			for a := range probs {
@@ -584,7 +584,7 @@ func drawPolicy(rng *rand.Rand, x *Process) drawnPolicy {
 // checkTables compares the tables of a controller with the policies that it draws from.
 func checkTables(t *testing.T, x *Process, tables *policyTables, mixture []drawnPolicy) {
 	t.Helper()
-	steps, states := max(1, x.horizon()), x.states()
+	steps, states := max(1, x.horizon()), x.played().states()
 	if !slices.IsSorted(tables.Upto) || tables.Upto[len(tables.Upto)-1] != 1 || len(tables.Upto) != len(mixture) {
 		t.Fatalf("sums of weights %v", tables.Upto)
 	}

@@ -69,7 +69,7 @@ func (p *Problem) exportActions(m *exchange.Model) error {
 		if first == end {
 			continue
 		}
-		columns := p.columns(0, s)
+		columns := p.played().columns(0, s)
 		if columns > 1 {
 			if end-first > columns {
 				return fmt.Errorf("in state %s both players choose at once, which the formats of other tools cannot "+

@@ -158,7 +158,7 @@ func fewestRows(p *Problem) (fewest, forced int) {
 	for s := range p.Model.States() {
 		texts := make(map[string]map[string]int) // of each choice, how many steps have it so
 		for h := range steps {
-			rows, columns := p.Model.Rows(h), p.columns(h, s)
+			rows, columns := p.Model.Rows(h), p.played().columns(h, s)
 			first, end := rows.Choices(s)
 			for c := first; c < end; c++ {
 				name := p.ActionName(h, s, (c-first)/columns) + " " + p.OpponentName(h, s, (c-first)%columns)

@@ -26,7 +26,7 @@ func (p *Problem) ActionName(h, s, a int) string {
 		return strconv.Itoa(a)
 	}
 	first, _ := p.Model.Rows(h).Choices(s)
-	return p.Actions[min(h, len(p.Actions)-1)][first+a*p.columns(h, s)]
+	return p.Actions[min(h, len(p.Actions)-1)][first+a*p.played().columns(h, s)]
 }
 
 func numbered(names []string) map[string]int {
@@ -63,7 +63,7 @@ func (p *Problem) stateNames() []string {
 	if p.States != nil || p.Described == nil {
 		return p.States
 	}
-	names := make([]string, p.states())
+	names := make([]string, p.played().states())
 	for s := range names {
 		names[s] = p.Described.StateName(s)
 	}
@@ -89,22 +89,6 @@ func (p *Problem) OpponentName(h, s, b int) string {
 	}
 	first, _ := p.Model.Rows(h).Choices(s)
 	return p.Opponents[min(h, len(p.Opponents)-1)][first+b]
-}
-
-// columns returns the number of the opponent's actions.
-func (p *Problem) columns(h, s int) int {
-	if sh := p.Shape(); sh != nil {
-		return sh.OpponentActions(h, s)
-	}
-	return 1
-}
-
-// states returns the number of states, of the model or of the simulator's shape.
-func (p *Problem) states() int {
-	if p.Model == nil {
-		return p.Simulated.States()
-	}
-	return p.Model.States()
 }
 
 // steps returns the number of stored kernels.
@@ -236,7 +220,7 @@ func (r *rowReader) nameActions(p *Problem, names *cmdp.Names) {
 			s++
 			first, end = rows.Choices(s)
 		}
-		return c - first, p.columns(h, s)
+		return c - first, p.played().columns(h, s)
 	}
 	p.Actions = r.agent.spelled(names.Agent, func(h, c int) int { i, n := in(h, c); return i / n })
 	if names.Opponent != nil {

@@ -143,5 +143,5 @@ func (p *Problem) offered(h, s int) int {
 	if first, end := p.Model.Rows(h).Choices(s); first == end {
 		return 0
 	}
-	return p.columns(h, s)
+	return p.played().columns(h, s)
 }

@@ -69,7 +69,7 @@ func (f *FilePolicy) bad(line int, format string, args ...any) {
 }
 
 func (f *FilePolicy) newTable(h int) *stepTable {
-	states := f.of.states()
+	states := f.of.played().states()
 	_, choices := f.of.span(h, states-1)
 	t := &stepTable{make([]float64, choices), make([]int32, states), make(map[int32][]namedRow)}
 	for c := range t.probs {
@@ -92,7 +92,7 @@ func (f *FilePolicy) row(r policyLine) {
 		}
 	}
 	var states []int32
-	if s, ok := stateNamed(r.cells[1], f.file.states, f.of.of.states()); ok {
+	if s, ok := stateNamed(r.cells[1], f.file.states, f.of.of.played().states()); ok {
 		states = f.remembering(&r, s)
 	} else {
 		f.bad(r.line, "unknown state %q%s", r.cells[1], f.file.nearest(r.cells[1], f.of.of.States))

@@ -95,11 +95,38 @@ func (x *Process) comesUp(text string) bool {
 
 // Shape returns what is known of the process without its kernel: the shape of the model, which
 // is nil without a horizon, or that of the simulator.
-func (x *Process) Shape() *cmdp.Shape {
-	if x.Model == nil {
-		return x.of.Simulated
+func (x *Process) Shape() *cmdp.Shape { return x.played().shape() }
+
+// A played process is a model or, where that is nil, a simulator.
+type played struct {
+	model     *cmdp.Model
+	simulated *cmdp.Shape
+}
+
+func (x *Process) played() played { return played{x.Model, x.of.Simulated} }
+func (p *Problem) played() played { return played{p.Model, p.Simulated} }
+
+func (y played) shape() *cmdp.Shape {
+	if y.model == nil {
+		return y.simulated
 	}
-	return x.Model.Shape()
+	return y.model.Shape()
+}
+
+// columns returns the number of the opponent's actions.
+func (y played) columns(h, s int) int {
+	if sh := y.shape(); sh != nil {
+		return sh.OpponentActions(h, s)
+	}
+	return 1
+}
+
+// states returns the number of states.
+func (y played) states() int {
+	if y.model == nil {
+		return y.simulated.States()
+	}
+	return y.model.States()
 }
 
 // Declared returns the state of the problem that a state of the process is about.
@@ -202,22 +229,6 @@ func (x *Process) offered(h int) func(s int) (first, end int) {
 	return func(s int) (first, end int) { return x.span(h, s) }
 }
 
-// columns returns the number of the opponent's actions.
-func (x *Process) columns(h, s int) int {
-	if sh := x.Shape(); sh != nil {
-		return sh.OpponentActions(h, s)
-	}
-	return 1
-}
-
-// states returns the number of states, of the model or of the simulator's shape.
-func (x *Process) states() int {
-	if x.Model == nil {
-		return x.of.Simulated.States()
-	}
-	return x.Model.States()
-}
-
 // horizon returns the number of steps of an episode, 0 without a horizon.
 func (x *Process) horizon() int {
 	switch {
@@ -266,11 +277,11 @@ func (x *Process) Expression(coefficients []float64) string {
 // its shape.
 func (x *Process) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyRow] {
 	return func(yield func(PolicyRow) bool) {
-		horizon, states, probs := x.horizon(), x.states(), []float64(nil)
+		horizon, states, probs := x.horizon(), x.played().states(), []float64(nil)
 		for h := range max(1, horizon) {
 			row, offered := PolicyRow{Step: min(h+1, horizon)}, x.offered(h)
 			for s := range states {
-				columns, name := x.columns(h, s), x.ActionName
+				columns, name := x.played().columns(h, s), x.ActionName
 				first, end := offered(s)
 				n := (end - first) / columns
 				if n == 0 {

@@ -12,11 +12,7 @@ type IntersectionSet []*Set
 
 func (in IntersectionSet) size() int { return commonSize(in) }
 func (in IntersectionSet) build(dim int, returns []string) (geometry.Set, error) {
-	sets, err := buildEach(in, func(s *Set) (geometry.Set, error) { return s.Build(dim, returns) })
-	if err != nil {
-		return nil, err
-	}
-	return geometry.NewIntersection(sets...)
+	return joined(in, func(s *Set) (geometry.Set, error) { return s.Build(dim, returns) }, geometry.NewIntersection)
 }
 
 // ConvexHull is the convex hull of bounded sets.
@@ -24,11 +20,7 @@ type ConvexHull []*Set
 
 func (c ConvexHull) size() int { return commonSize(c) }
 func (c ConvexHull) build(dim int, returns []string) (geometry.Set, error) {
-	sets, err := buildEach(c, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) })
-	if err != nil {
-		return nil, err
-	}
-	return geometry.NewConvexHull(sets...)
+	return joined(c, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) }, geometry.NewConvexHull)
 }
 
 // MinkowskiSum is the sums of points of bounded sets.
@@ -36,11 +28,7 @@ type MinkowskiSum []*Set
 
 func (m MinkowskiSum) size() int { return commonSize(m) }
 func (m MinkowskiSum) build(dim int, returns []string) (geometry.Set, error) {
-	sets, err := buildEach(m, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) })
-	if err != nil {
-		return nil, err
-	}
-	return geometry.NewMinkowskiSum(sets...)
+	return joined(m, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) }, geometry.NewMinkowskiSum)
 }
 
 // commonSize returns the number of coordinates that the sets have, or 0 if none says how many or they differ. With 0
@@ -95,7 +83,7 @@ func (p ProductSet) build(dim int, returns []string) (geometry.Set, error) {
 		return nil, fmt.Errorf("problem: the factors have not %d coordinates together", dim)
 	}
 	k, at := -1, 0
-	sets, err := buildEach(p, func(m *Set) (geometry.Set, error) {
+	return joined(p, func(m *Set) (geometry.Set, error) {
 		k++
 		var names []string
 		if at+sizes[k] <= len(returns) {
@@ -103,11 +91,7 @@ func (p ProductSet) build(dim int, returns []string) (geometry.Set, error) {
 		}
 		at += sizes[k]
 		return m.Build(sizes[k], names)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return geometry.NewProduct(sets...)
+	}, geometry.NewProduct)
 }
 
 // Translate is {x + By : x in Set}.

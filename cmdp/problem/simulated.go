@@ -22,12 +22,7 @@ type Simulation struct {
 
 // Shape returns what is known of the problem without its kernel: the shape of the model, which
 // is nil without a horizon, or that of the simulator.
-func (p *Problem) Shape() *cmdp.Shape {
-	if p.Model == nil {
-		return p.Simulated
-	}
-	return p.Model.Shape()
-}
+func (p *Problem) Shape() *cmdp.Shape { return p.played().shape() }
 
 // modelKeys are the keys of a problem file that only a model has.
 var modelKeys = []string{"states", "labels", "coordinates", "start", "return_to_go", "uncertainty", "opponent",

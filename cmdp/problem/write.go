@@ -81,7 +81,7 @@ func (f *writer) checkActions(all [][]string, opponent bool) error {
 			}
 		}
 		for s := range f.p.Model.States() {
-			cols := f.p.columns(h, s)
+			cols := f.p.played().columns(h, s)
 			first, end := rows.Choices(s)
 			for c := first; c < end && f.game; c++ {
 				same := c - (c-first)%cols

@@ -63,7 +63,7 @@ func (f *writer) alike(kernels int) bool {
 			return false
 		}
 		for s := range f.p.Model.States() {
-			if f.p.columns(h, s) != f.p.columns(0, s) {
+			if f.p.played().columns(h, s) != f.p.played().columns(0, s) {
 				return false
 			}
 		}
@@ -74,7 +74,7 @@ func (f *writer) alike(kernels int) bool {
 // actions returns how many actions the agent has.
 func (f *writer) actions(h, s int) int {
 	first, end := f.p.Model.Rows(h).Choices(s)
-	return (end - first) / f.p.columns(h, s)
+	return (end - first) / f.p.played().columns(h, s)
 }
 
 // A playerActions is the names of one player's actions in a state over all steps,
@@ -240,7 +240,7 @@ func (f *writer) row(h, s int, labels [2]string) string {
 		if f.p.ActionName(h, s, a) != labels[0] {
 			continue
 		}
-		rows, cols := f.p.Model.Rows(h), f.p.columns(h, s)
+		rows, cols := f.p.Model.Rows(h), f.p.played().columns(h, s)
 		first, _ := rows.Choices(s)
 		for b := range cols {
 			if !f.game || f.p.OpponentName(h, s, b) == labels[1] {
