@@ -106,9 +106,7 @@ func run(ctx context.Context, args []string) error {
 	f.IntVar(&o.bytes, "megabytes", 16_000, "memory that a model may take")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
 	f.StringVar(&o.job, "job", "", "explore or plan for one model, in this process")
-	if err := f.MarkHidden("job"); err != nil {
-		return err
-	}
+	f.Lookup("job").Hidden = true
 	if err := f.Parse(args); err != nil {
 		return err
 	}

@@ -114,14 +114,6 @@ func names() []string {
 	return list
 }
 
-// sense is −1 where the return is to be maximised.
-func sense(p *problem.Problem) float64 {
-	if p.Goal.Maximize != "" {
-		return -1
-	}
-	return 1
-}
-
 // prove solves a problem and writes its certificate and its policy.
 func (o *options) prove(ctx context.Context, name string) error {
 	p, err := instance.New(name)
@@ -141,7 +133,7 @@ func (o *options) prove(ctx context.Context, name string) error {
 	}
 	c := certificate{Problem: name, Wanted: p.Goal.String(), Returns: make(map[string]float64), Policy: name + ".npz",
 		Proof: r.Proof}
-	c.Objective, c.Bound = sense(p)*r.Objective, sense(p)*r.Bound
+	c.Objective, c.Bound = q.Sense()*r.Objective, q.Sense()*r.Bound
 	for i, x := range r.Returns {
 		c.Returns[p.Returns[i]] = x
 	}
@@ -201,7 +193,7 @@ func (c *certificate) verify(ctx context.Context, folder string) error {
 		return err
 	}
 	tolerance := closeness * (1 + math.Abs(c.Objective))
-	if proved := sense(p) * bound; !(math.Abs(proved-c.Bound) <= 1e-9*(1+math.Abs(c.Bound))) {
+	if proved := q.Sense() * bound; !(math.Abs(proved-c.Bound) <= 1e-9*(1+math.Abs(c.Bound))) {
 		return fmt.Errorf("the proof shows %g, not %g", proved, c.Bound)
 	}
 	if !(math.Abs(c.Objective-c.Bound) <= tolerance) {
@@ -229,7 +221,7 @@ func (c *certificate) verifyPolicy(q *query.Query, folder string) error {
 	if missed := q.Task.Violation(returns); !(missed <= 1e-8) {
 		return fmt.Errorf("the limits are missed by %g", missed)
 	}
-	if reached := sense(q.Problem) * q.Task.Cost.Value(returns); !(math.Abs(reached-c.Objective) <= 1e-9*(1+
+	if reached := q.Objective(returns); !(math.Abs(reached-c.Objective) <= 1e-9*(1+
 		math.Abs(reached))) {
 		return fmt.Errorf("it reaches %g, not %g", reached, c.Objective)
 	}

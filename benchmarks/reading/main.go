@@ -43,9 +43,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.python, "python", "python3", "the command that may have NumPy")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
 	f.StringVar(&o.job, "job", "", "read or write one file, in this process")
-	if err := f.MarkHidden("job"); err != nil {
-		return nil, err
-	}
+	f.Lookup("job").Hidden = true
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}

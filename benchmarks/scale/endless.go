@@ -234,10 +234,7 @@ func (j job) endlessProblem(ctx context.Context) (*problem.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := endlessBox(m.Dim())
-	if err != nil {
-		return nil, err
-	}
+	box := endlessBox(m.Dim())
 	p := &problem.Problem{Name: fmt.Sprintf("%s:S=%d,discount=%g", j.Family, j.States, j.Gamma), Model: m,
 		Goal: problem.Goal{Minimize: "r0"}}
 	others := slices.Repeat([]float64{1}, m.Dim())

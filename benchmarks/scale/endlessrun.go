@@ -26,8 +26,12 @@ type endlessOutcome struct {
 }
 
 // endlessBox holds all returns, which are at least 0.
-func endlessBox(dim int) (*geometry.Box, error) {
-	return geometry.NewBox(make([]float64, dim), slices.Repeat([]float64{1e9}, dim))
+func endlessBox(dim int) *geometry.Box {
+	box, err := geometry.NewBox(make([]float64, dim), slices.Repeat([]float64{1e9}, dim))
+	if err != nil {
+		panic("scale: " + err.Error()) // the sides are those of one
+	}
+	return box
 }
 
 func linearCost(box *geometry.Box, gradient []float64) cost.Cost {
@@ -44,10 +48,7 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := endlessBox(p.Model.Dim())
-	if err != nil {
-		return nil, err
-	}
+	box := endlessBox(p.Model.Dim())
 	lower, upper := box.Lower(), box.Upper()
 	for i, c := range p.Constraints {
 		upper[i+1] = *c.AtMost

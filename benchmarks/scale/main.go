@@ -67,9 +67,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
 	f.BoolVar(&o.report, "report", false, "measure nothing, write the report of the stored records")
 	f.StringVar(&o.job, "job", "", "measure one thing, described in JSON, in this process")
-	if err := f.MarkHidden("job"); err != nil {
-		return nil, err
-	}
+	f.Lookup("job").Hidden = true
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}

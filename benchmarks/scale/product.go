@@ -142,13 +142,9 @@ func (j job) counters(ctx context.Context, family counterFamily) (*outcome, erro
 	if err != nil {
 		return nil, err
 	}
-	box, err := endlessBox(2)
-	if err != nil {
-		return nil, err
-	}
 	opts := exact.FrontOptions{Options: exact.Options{Workers: j.Threads}, Error: curveError,
 		Over: [][]float64{{-1, 0}, {0, -1}}}
-	r, err := exact.Front(ctx, p.Model, cmdp.Task{Box: box}, opts)
+	r, err := exact.Front(ctx, p.Model, cmdp.Task{Box: endlessBox(2)}, opts)
 	if err != nil {
 		return nil, err
 	}

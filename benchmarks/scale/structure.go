@@ -193,14 +193,20 @@ func (j job) structureModel() (structure, *cmdp.Model, error) {
 	return f, m, err
 }
 
+// direction is that in which a return is to be small, or large.
+func (f structure) direction(i int) []float64 {
+	dir := axis(f.dim, i)
+	if f.large {
+		dir[i] = -1
+	}
+	return dir
+}
+
 // limits returns those of a structure, see share.
 func (f structure) limits(ctx context.Context, m *cmdp.Model, box *geometry.Box) (*geometry.Box, error) {
 	ends := make([][]float64, f.dim)
 	for i := range ends {
-		dir := axis(f.dim, i)
-		if f.large {
-			dir[i] = -1
-		}
+		dir := f.direction(i)
 		r, err := exact.Solve(ctx, m, cmdp.Task{Cost: linearCost(box, dir), Box: box},
 			exact.Options{Workers: 1, Gap: endlessGap})
 		if err != nil {
@@ -235,10 +241,7 @@ func (j job) structure(ctx context.Context) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := endlessBox(f.dim)
-	if err != nil {
-		return nil, err
-	}
+	box := endlessBox(f.dim)
 	limits, err := f.limits(ctx, m, box)
 	if err != nil {
 		return nil, err
@@ -284,17 +287,10 @@ func (j job) curve(ctx context.Context) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := endlessBox(f.dim)
-	if err != nil {
-		return nil, err
-	}
+	box := endlessBox(f.dim)
 	opts := exact.FrontOptions{Options: exact.Options{Workers: j.Threads}, Error: curveError}
 	for i := range 2 {
-		dir := axis(f.dim, i)
-		if f.large {
-			dir[i] = -1
-		}
-		opts.Over = append(opts.Over, dir)
+		opts.Over = append(opts.Over, f.direction(i))
 	}
 	start, used := time.Now(), harness.ProcessorTime()
 	r, err := exact.Front(ctx, m, cmdp.Task{Box: box}, opts)
