@@ -28,7 +28,8 @@ type MinkowskiSum []*Set
 
 func (m MinkowskiSum) size() int { return commonSize(m) }
 func (m MinkowskiSum) build(dim int, returns []string) (geometry.Set, error) {
-	return joined(m, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) }, geometry.NewMinkowskiSum)
+	return joined(m, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) },
+		geometry.NewMinkowskiSum)
 }
 
 // commonSize returns the number of coordinates that the sets have, or 0 if none says how many or they differ. With 0
