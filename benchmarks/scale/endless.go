@@ -75,16 +75,16 @@ func drawEndless(rng *rand.Rand, family string, states int) cmdp.Kernel {
 		return drawSensor(rng, states)
 	}
 	k, dim := drawn(family, states), returnsOf(family)
+	later := make([]float64, dim) // in the place of returns, which are drawn last
 	row := func(next ...int32) {
-		for _, n := range next {
-			k.Next = append(k.Next, min(n, int32(states-1)))
+		for i, n := range next {
+			next[i] = min(n, int32(states-1))
 		}
 		share := parts(rng, len(next))
 		if family == "giant" { // one step in ten fails
 			share = []float64{0.9, 0.1}
 		}
-		k.Prob = append(k.Prob, share...)
-		k.Offset = append(k.Offset, len(k.Next))
+		k.Append(next, share, later)
 	}
 	for s := range int32(states) {
 		switch {
@@ -97,13 +97,12 @@ func drawEndless(rng *rand.Rand, family string, states int) cmdp.Kernel {
 				row(stepOf(rng, family, s, int32(states))...)
 			}
 			if family == "loops" && s%10 == 4 {
-				k.Next, k.Prob, k.Offset = append(k.Next, s), append(k.Prob, 1), append(k.Offset, len(k.Next)+1)
+				k.Append([]int32{s}, []float64{1}, later)
 			}
 		}
-		k.First = append(k.First, int32(len(k.Offset)-1))
+		k.EndState()
 	}
-	k.Returns = k.Returns[:(len(k.Offset)-1)*dim]
-	for c := range len(k.Offset) - 1 {
+	for c := range k.Choices() {
 		if family == "loops" && k.Offset[c+1] == k.Offset[c]+1 {
 			continue // waiting
 		}
@@ -127,9 +126,14 @@ func drawn(family string, states int) cmdp.Kernel {
 	case "sensor":
 		choices, transitions = 2*states, 5*states
 	}
+	return emptyKernel(states, choices, transitions, returnsOf(family))
+}
+
+// emptyKernel returns a kernel without states that has room for so many.
+func emptyKernel(states, choices, transitions, dim int) cmdp.Kernel {
 	return cmdp.Kernel{First: make([]int32, 1, states+1), Offset: make([]int, 1, choices+1),
 		Next: make([]int32, 0, transitions), Prob: make([]float64, 0, transitions),
-		Returns: make([]float64, 0, choices*returnsOf(family))}
+		Returns: make([]float64, 0, choices*dim)}
 }
 
 // successorsOf draws five different successors of a state of a garnet or a ring.
@@ -186,9 +190,7 @@ func drawSensor(rng *rand.Rand, states int) cmdp.Kernel {
 		return place*buffer + min(max(packets, 0), buffer-1)
 	}
 	row := func(returns [dim]float64, prob []float64, next ...int32) {
-		k.Next, k.Prob, k.Offset = append(k.Next, next...), append(k.Prob, prob...),
-			append(k.Offset, len(k.Next)+len(next))
-		k.Returns = append(k.Returns, returns[:]...)
+		k.Append(next, prob, returns[:])
 	}
 	for place := range places {
 		arrive, reach, power := 0.2+0.6*rng.Float64(), 0.5+0.5*rng.Float64(), 0.5+rng.Float64()
@@ -206,7 +208,7 @@ func drawSensor(rng *rand.Rand, states int) cmdp.Kernel {
 				row([dim]float64{waits, 0.1, 0}, []float64{arrive, 1 - arrive}, at((place+1)%places, 1),
 					at((place+1)%places, 0))
 			}
-			k.First = append(k.First, int32(len(k.Offset)-1))
+			k.EndState()
 		}
 	}
 	return k

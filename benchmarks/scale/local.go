@@ -51,26 +51,21 @@ func (j job) localProblem(ctx context.Context) (*problem.Problem, error) {
 }
 
 func drawLocal(rng *rand.Rand, states int) cmdp.Kernel {
-	choices := states * actions
-	k := cmdp.Kernel{
-		First: make([]int32, states+1), Offset: make([]int, choices+1),
-		Next: make([]int32, 0, choices*successors), Prob: make([]float64, 0, choices*successors),
-		Returns: make([]float64, choices*dim),
-	}
-	places := min(states, 2*window+1)
-	for c := range choices {
-		s := c / actions
-		k.First[s+1] = int32((s + 1) * actions)
-		first := len(k.Next)
-		for len(k.Next) < first+successors {
-			n := int32((s + states - places/2 + rng.IntN(places)) % states)
-			if !slices.Contains(k.Next[first:], n) {
-				k.Next = append(k.Next, n)
+	k := emptyKernel(states, states*actions, states*actions*successors, dim)
+	places, later := min(states, 2*window+1), make([]float64, dim) // returns are drawn last
+	for s := range states {
+		for range actions {
+			next := make([]int32, 0, successors)
+			for len(next) < successors {
+				n := int32((s + states - places/2 + rng.IntN(places)) % states)
+				if !slices.Contains(next, n) {
+					next = append(next, n)
+				}
 			}
+			slices.Sort(next)
+			k.Append(next, gaps(rng), later)
 		}
-		slices.Sort(k.Next[first:])
-		k.Offset[c+1] = len(k.Next)
-		k.Prob = append(k.Prob, gaps(rng)...)
+		k.EndState()
 	}
 	for i := range k.Returns {
 		k.Returns[i] = rng.Float64()
