@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"cmdpsolve/cmdp"
@@ -44,8 +45,9 @@ const largest = 1e100
 
 // box returns the box of possible returns: with a horizon, the sums of the
 // extremes of single steps, cut to the promised range of the return to go; with
-// a discount below 1, the geometric series of the extremes; with discount 1, bounds of
-// the expected total return over all policies, [exact.Boundless] where it may be infinite; of
+// a discount below 1, the geometric series of the extremes, and at most 1 of what is
+// reached once; with discount 1, bounds of the expected total return over all policies,
+// [exact.Boundless] where it may be infinite; of
 // long-run averages, the extremes of single steps. Errors say which key of the file they are about.
 func (b *taskBuilder) box(ctx context.Context) (*geometry.Box, error) {
 	m, shape, d := b.process.Model, b.process.Shape(), len(b.returns)
@@ -85,6 +87,10 @@ func (b *taskBuilder) box(ctx context.Context) (*geometry.Box, error) {
 		for i := range lower {
 			lower[i] /= 1 - m.Discount()
 			upper[i] /= 1 - m.Discount()
+			of := slices.Index(b.problem.Returns, b.returns[i])
+			if of >= 0 && b.problem.Kinds != nil && b.problem.Kinds[of].Reach != nil { // which counts once
+				lower[i], upper[i] = max(lower[i], 0), min(upper[i], 1)
+			}
 		}
 	}
 	for i := range lower {

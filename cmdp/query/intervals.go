@@ -73,8 +73,10 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 		excess := row.Excess(b.Least, b.Greatest)
 		e.Violation = math.Max(e.Violation, excess)
 		rounding := 1e-9 * scale
-		if !q.Uncertain() && width > rounding { // what the bounds of one model differ by is rounding
-			rounding = min(width, 1e-6*scale)
+		if !q.Uncertain() && width > rounding && !math.IsInf(width, 1) {
+			// Only rounding parts the bounds of one model. Its value is about the middle of them.
+			excess -= width / 2
+			rounding = max(rounding, min(width/100, 1e-6*scale))
 		}
 		e.Keeps = e.Keeps && excess <= rounding
 	}

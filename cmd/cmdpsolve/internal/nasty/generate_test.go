@@ -69,12 +69,12 @@ func (m *maker) problem() *Problem {
 	m.names, m.units, m.signs = nil, map[string]string{}, map[string]int{}
 	p := m.p
 	switch k := m.Float64(); {
-	case k < 0.55:
+	case k < 0.45:
 		p.Horizon = 1 + m.IntN(4)
-	case k < 0.75:
+	case k < 0.65:
 		p.Discount = json.Number(pickOf(m, "0.5", "0.9", "0.99", "0.001", "0.999999", "0.9999999", "0.99999999",
 			"0.999999999"))
-	case k < 0.88:
+	case k < 0.83:
 		p.Discount = "1"
 	default:
 		p.Criterion = "average"
@@ -272,8 +272,11 @@ func (m *maker) states() any {
 			in = append(in, float64(s))
 		}
 	}
-	if len(in) == 0 {
+	if len(in) == 0 && m.chance(0.7) { // else no state
 		in = append(in, float64(m.IntN(m.p.States)))
+	}
+	if in == nil {
+		return []any{}
 	}
 	if m.chance(0.3) {
 		name := fmt.Sprintf("label%d", len(m.p.Labels))
@@ -410,6 +413,17 @@ func (m *maker) limits(q *question) bool {
 	default:
 		p.Goal = &Goal{Maximize: all[m.IntN(len(all))]}
 	}
+	if p.Goal != nil && p.undiscounted() && m.chance(0.5) { // what may have no bound is seldom met by chance
+		for _, name := range all {
+			low, high := q.extent(q.graph().index[name])
+			switch {
+			case low == nil && high != nil:
+				p.Goal = &Goal{Minimize: name}
+			case high == nil && low != nil:
+				p.Goal = &Goal{Maximize: name}
+			}
+		}
+	}
 	n := pickOf(m, 0, 1, 1, 2, 2, 2, 3, 3)
 	if p.Goal == nil {
 		n = max(n, 1)
@@ -422,9 +436,17 @@ func (m *maker) limits(q *question) bool {
 		l := Limit{Return: name}
 		below := m.chance(0.5)
 		kind, whole := m.IntN(4), m.chance(0.5)
-		before := slices.IndexFunc(p.Constraints, func(o Limit) bool { return o.CVaR != "" })
+		before := slices.IndexFunc(p.Constraints, Limit.whole)
 		if before >= 0 && m.chance(0.5) { // two of a kind, on the same return or on another
-			kind, whole = 2, true
+			whole = true
+			switch o := p.Constraints[before]; {
+			case o.Always:
+				kind = 0
+			case o.Probability != "":
+				kind = 1
+			default:
+				kind = 2
+			}
 		}
 		var x json.Number
 		if m.told(name) && whole {

@@ -19,6 +19,18 @@ type checked struct {
 		Min *float64 `json:"min"`
 		Max *float64 `json:"max"`
 	} `json:"returns"`
+	Policy struct {
+		Returns map[string]struct {
+			Least    *float64 `json:"least"`
+			Greatest *float64 `json:"greatest"`
+		} `json:"returns"`
+		Keeps     bool     `json:"keeps"`
+		Violation *float64 `json:"violation"`
+	} `json:"policy"` // with --policy
+	Limits []struct {
+		Constraint string   `json:"constraint"`
+		Largest    *float64 `json:"largest_slack"`
+	} `json:"limits"`
 	Feasible *bool    `json:"feasible"`
 	Lower    *float64 `json:"gap_lower"`
 	Upper    *float64 `json:"gap_upper"`
@@ -67,6 +79,9 @@ func (b *Bed) judgeCheck(p *Problem, q *question, file string) *Failure {
 	if possible := q.best(nil, sure); possible.status == infeasible {
 		return nil
 	}
+	if f := q.judgeAlone(p, a); f != nil {
+		return f
+	}
 	for i, c := range q.graph().coords {
 		if c.name[0] == '?' || a.Returns[c.name].Min == nil && a.Returns[c.name].Max == nil {
 			continue
@@ -84,6 +99,36 @@ func (b *Bed) judgeCheck(p *Problem, q *question, file string) *Failure {
 			if !finite(found) || !near(*found, want, moderate*float(size)) {
 				return failure("range", "%s from or to %.12g", c.name, want).but("%s", show(found))
 			}
+		}
+	}
+	return nil
+}
+
+// judgeAlone compares the most that each limit can have to spare, if the others are left out, with the reference.
+func (q *question) judgeAlone(p *Problem, a *checked) *Failure {
+	for _, l := range a.Limits {
+		k := slices.IndexFunc(p.Constraints, func(o Limit) bool { return !o.whole() && o.text() == l.Constraint })
+		if k < 0 || len(q.limits[k]) != 1 {
+			continue
+		}
+		limit, cost := q.limits[k][0], map[int]*big.Rat{}
+		size := new(big.Rat).Abs(limit.bound)
+		for i, c := range limit.coef {
+			cost[i] = mul(c, big.NewRat(int64(-limit.sense), 1))
+			if s := q.scale(i); s.Cmp(size) > 0 {
+				size = s
+			}
+		}
+		r := q.best(cost, q.sure(p))
+		if r.status != optimal {
+			continue // without a bound, or under no policy defined
+		}
+		want := -float(add(r.value, mul(limit.bound, big.NewRat(int64(limit.sense), 1))))
+		if l.Largest == nil && p.undiscounted() {
+			continue
+		}
+		if !finite(l.Largest) || !near(*l.Largest, want, moderate*float(size)) {
+			return failure("largest slack", "%s by %.12g at most", l.Constraint, want).but("%s", show(l.Largest))
 		}
 	}
 	return nil
@@ -162,8 +207,7 @@ func (b *Bed) judgeSimulate(p *Problem, q *question, file string) *Failure {
 // judgeMemoryless plays a policy file that says nothing of memory: at each step and state mostly the first action, and
 // else the last.
 func (b *Bed) judgeMemoryless(p *Problem, q *question, file string) *Failure {
-	if p.undiscounted() || p.Discount != "" && float(rat(p.Discount)) > 0.95 ||
-		slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" }) {
+	if slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" }) {
 		return nil
 	}
 	rows := map[[2]int][]Row{}
@@ -202,6 +246,12 @@ func (b *Bed) judgeMemoryless(p *Problem, q *question, file string) *Failure {
 	if err != nil {
 		return failure("memoryless", "a policy").but("%v", err)
 	}
+	if f := b.judgeBounds(p, q, file, policy, v); f != nil {
+		return f
+	}
+	if p.undiscounted() || p.Discount != "" && float(rat(p.Discount)) > 0.95 {
+		return nil
+	}
 	s, _, f := ran[played](b, "simulate", file, "--policy", policy, "--episodes", "10", "--seed", "1", "--format", "json")
 	switch {
 	case f != nil:
@@ -215,6 +265,49 @@ func (b *Bed) judgeMemoryless(p *Problem, q *question, file string) *Failure {
 		i, is := q.graph().index[name]
 		if is && !near(*s.Returns[name].Expected, v[i], moderate*float(q.scale(i))) {
 			return failure("memoryless", "expected %s = %v", name, v[i]).but("%v\n%s", *s.Returns[name].Expected, text)
+		}
+	}
+	return nil
+}
+
+// judgeBounds compares what check says of a policy with its expected values v.
+func (b *Bed) judgeBounds(p *Problem, q *question, file, policy string, v []float64) *Failure {
+	a, _, f := ran[checked](b, "check", file, "--policy", policy, "--format", "json", "--quiet")
+	switch {
+	case f != nil:
+		return f
+	case a.Failed != nil && p.Criterion != "" && p.totals() && strings.Contains(a.Failed.Message, "want one of the two"),
+		a.Failed != nil && slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }),
+		a.Failed != nil && strings.Contains(a.Failed.Message, "a limit with always may be broken"):
+		return nil // as the manual says
+	case a.Failed != nil:
+		return q.judgeRefusal(p, a.Failed.Message)
+	}
+	surely := true // every limit is kept, whatever rounding does
+	for k, l := range p.Constraints {
+		by, size := q.broken(q.limits[k][0], v)
+		if by > 1e-6*size && (a.Policy.Keeps || !(a.Policy.Violation == nil || *a.Policy.Violation > 0)) {
+			return failure("policy bounds", "%s is broken by %v", l.text(), by).but("that it is kept")
+		}
+		surely = surely && by < -1e-6*size
+	}
+	if surely && !a.Policy.Keeps {
+		return failure("policy bounds", "a policy that keeps the limits").but("violation %s", show(a.Policy.Violation))
+	}
+	for name, x := range a.Policy.Returns {
+		i, is := q.graph().index[name]
+		if !is {
+			continue
+		}
+		// The value is between the bounds, and these are as near to each other as rounding lets a discount have it.
+		size := float(q.scale(i)) + math.Abs(v[i])
+		wide := moderate * size
+		if p.Discount != "" && p.Discount != "1" {
+			wide += 1e-13 * size / (1 - float(rat(p.Discount)))
+		}
+		if !finite(x.Least) || !finite(x.Greatest) || !(*x.Least <= v[i]+1e-14*size) ||
+			!(*x.Greatest >= v[i]-1e-14*size) || !(*x.Greatest-*x.Least <= wide) {
+			return failure("policy bounds", "%s = %.15g", name, v[i]).but("from %s to %s", show(x.Least), show(x.Greatest))
 		}
 	}
 	return nil

@@ -264,7 +264,7 @@ func (p *Problem) sound() bool {
 			}
 		}
 		for _, in := range []any{r.Reach, r.While, r.Visits} {
-			if in != nil && len(p.set(in)) == 0 {
+			if _, named := in.(string); named && len(p.set(in)) == 0 { // of a label that has been taken out
 				return false
 			}
 		}
@@ -320,7 +320,7 @@ func (p *Problem) withoutState(s int) {
 		if !ok {
 			return set
 		}
-		var out []any
+		out := []any{}
 		for _, t := range list {
 			if int(t.(float64)) != s {
 				out = append(out, float64(to(int(t.(float64)))))
