@@ -3,8 +3,11 @@ package exact
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
+
+	"cmdpsolve/cmdp"
 )
 
 // A Phase is a part of a solution and the time that it took.
@@ -61,8 +64,41 @@ func newBudget(o Options) *budget {
 	if b.now == nil {
 		b.now = time.Now
 	}
-	b.deadline = b.now().Add(o.Budget)
+	b.deadline = o.deadline
+	if b.deadline.IsZero() {
+		b.deadline = b.now().Add(o.Budget)
+	}
 	return b
+}
+
+// whilePreparing returns a context for what comes before the first price: it ends with the time of the budget. Clocks
+// that are not real end none.
+func (o Options) whilePreparing(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.deadline.IsZero() || o.now != nil {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, o.deadline)
+}
+
+// orBudget is errBudget in the place of an error that came because the time of a budget was over within a context.
+func orBudget(ctx, within context.Context, err error) error {
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return errBudget
+	}
+	return err
+}
+
+// unprepared is the answer where the time was over before there was anything to price.
+func (p *Planner) unprepared(task cmdp.Task) *Result {
+	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Objective: math.NaN(), Violation: math.NaN(),
+		Returns: slices.Repeat([]float64{math.NaN()}, p.dim()), Dual: make([]float64, p.dim())}
+	if task.Box != nil {
+		rows, _ := task.LinearConstraints(task.Box.Lower(), task.Box.Upper())
+		for _, row := range rows {
+			r.Prices = append(r.Prices, Price{Constraint: row})
+		}
+	}
+	return r
 }
 
 // over reports whether no direction is to be priced any more: what follows the last one takes about as long as two.

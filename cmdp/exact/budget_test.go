@@ -165,6 +165,50 @@ func TestBudgetLeavesThePlannerWhole(t *testing.T) {
 	})
 }
 
+// TestBudgetWhilePreparing gives fresh planners so little time that it may be over before anything can be priced: the
+// answer says nothing that is not so, and the planner can be asked again.
+func TestBudgetWhilePreparing(t *testing.T) {
+	bothSizes(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(26, 12))
+		for trial := range 12 {
+			m, task := drawComponents(t, rng, 200+rng.IntN(400), 2), boundedTask(t, 2, 0)
+			if trial%3 == 0 {
+				m = communicating(t, rng, 2)
+				task, _ = meansTask(t, []float64{1, 0}, []float64{1000, 1 + 6*rng.Float64()})
+			}
+			if trial%2 == 0 {
+				task.Box = nil // what returns are possible is found first
+			}
+			want, err := Solve(t.Context(), m, task, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for budget := time.Nanosecond; budget < 10*time.Millisecond; budget *= 6 {
+				p, err := NewPlanner(m, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := p.Solve(t.Context(), task, Options{Budget: budget})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkStopped(t, task, want, got)
+				if len(got.Returns) != 2 || len(got.Dual) != 2 {
+					t.Errorf("%d returns, %d duals", len(got.Returns), len(got.Dual))
+				}
+				again, err := p.Solve(t.Context(), task, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if again.Status != want.Status ||
+					want.Status == Optimal && math.Abs(again.Objective-want.Objective) > 1e-6 {
+					t.Errorf("%v, %g: want %v, %g", again.Status, again.Objective, want.Status, want.Objective)
+				}
+			}
+		}
+	})
+}
+
 // TestBudgetWhileJoining is over while recurrent classes are joined: the answer is as good as before that.
 func TestBudgetWhileJoining(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 10))

@@ -27,8 +27,9 @@ type Options struct {
 	NoNearest bool
 	// Budget is the time after which [Solve], [Front], [SolveDeterministic] and [DeterministicFront] give the best
 	// answer so far, 0 for any time; others do not look at it. That is a policy with its certified gap or a curve with
-	// its error, or a proof that there is none, or neither. Its status is Stopped unless the gap is reached. A value
-	// iteration is interrupted in time; what is then made of what was found takes about as long as two of them.
+	// its error, or a proof that there is none, or neither. Its status is Stopped unless the gap is reached. What is
+	// found of the model before, and a value iteration, are interrupted in time; what is then made of what was found
+	// takes about as long as two value iterations.
 	Budget time.Duration
 	// Iterations bounds the number of value iterations. 0 stands for 2000.
 	Iterations int
@@ -48,6 +49,7 @@ type Options struct {
 	Early func(*Result)
 
 	now        func() time.Time // of Budget, nil for the clock
+	deadline   time.Time        // of Budget, also for another task that is solved on the way; zero before it is known
 	memoryless bool             // no policy has to remember anything
 	unpriced   bool             // nobody asks for prices
 	cutoff     *float64         // of a subproblem of branch and bound, which is of no use from this bound on

@@ -137,6 +137,7 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	var r *Result
 	budget := newBudget(opts)
 	if budget != nil {
+		opts.deadline = budget.deadline
 		ctx = context.WithValue(ctx, rationalDeadline{}, budget.deadline)
 	}
 	err := p.withSolver(ctx, task, opts, func(s *solver) (err error) {
@@ -145,6 +146,9 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		p.stale = p.stale || budget != nil && budget.interrupted
 		return err
 	})
+	if errors.Is(err, errBudget) {
+		return p.unprepared(task), nil
+	}
 	var found *NoTotalError
 	if errors.As(err, &found) && found.Wanted {
 		if r, unbound := p.unboundedByMeans(ctx, task, opts, found); r != nil || unbound != nil {
@@ -305,9 +309,12 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 	for {
 		watch.enter("analysis")
 		err := p.withPricer(ctx, c, opts, func(q pricer) error {
-			measured, err := newProgram(ctx, q, task, opts)
+			within, done := opts.whilePreparing(ctx)
+			defer done()
+			measured, err := newProgram(within, q, task, opts)
 			if err != nil {
-				return err
+				p.stale = p.stale || within.Err() != nil
+				return orBudget(ctx, within, err)
 			}
 			if q.traits().purificationCost != nil {
 				measured.leaveRoom()
@@ -347,8 +354,11 @@ func (p *Planner) withPricer(ctx context.Context, c relevance, opts Options, wor
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := p.prepare(ctx, c, opts.Working); err != nil {
-		return err
+	within, done := opts.whilePreparing(ctx)
+	err := p.prepare(within, c, opts.Working)
+	done()
+	if err != nil {
+		return orBudget(ctx, within, err)
 	}
 	defer func() {
 		if ctx.Err() != nil && !p.pricer.traits().stateless { // it may be left between two states
