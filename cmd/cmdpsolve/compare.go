@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -83,17 +84,11 @@ func (c *compareCommand) declare() comparison { return comparison{wide: c.wide, 
 
 // checkOwn returns an error for options that no problem can make right.
 func (c *compareCommand) checkOwn() error {
-	if err := drawable(c.plot); err != nil {
-		return err
-	}
-	return c.playOptions.check()
+	return cmp.Or(drawable(c.plot), c.playOptions.check())
 }
 
 func (c *compareCommand) run(ctx context.Context, name string) error {
-	if err := c.suite.unused(c.flags); err != nil {
-		return err
-	}
-	if err := c.checkOwn(); err != nil {
+	if err := cmp.Or(c.suite.unused(c.flags), c.checkOwn()); err != nil {
 		return err
 	}
 	p, err := c.open(ctx, name)

@@ -114,13 +114,8 @@ func (o *playOptions) given(name string) bool {
 }
 
 func (o *playOptions) check() error {
-	switch {
-	case o.parallel < 0:
-		return usage("--parallel %d: want at least 1, or 0 for one for each processor", o.parallel)
-	case o.every <= 0:
-		return usage("--save-every %v: want a positive time", o.every)
-	}
-	return writable("--save", o.save)
+	return cmp.Or(checkParallel(o.parallel), wantUnless(o.every > 0, "--save-every", o.every, "a positive time"),
+		writable("--save", o.save))
 }
 
 // read prepares --save and --resume: it locks the checkpoint, reads the one to go on from, whose settings

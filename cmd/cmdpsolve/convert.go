@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -67,14 +68,13 @@ format holds.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.given = cmd.Flags().Changed
 			s.problem.Context = cmd.Context()
-			if o.time.Horizon < 0 || o.time.Horizon > 0 && cmd.Flags().Changed("discount") {
-				return usage("--horizon %d: want at least 1, and not besides --discount", o.time.Horizon)
-			}
-			if !(o.time.Discount > 0 && o.time.Discount <= 1) {
-				return usage("--discount %g: want above 0 and at most 1", o.time.Discount)
-			}
-			if !(o.normalize >= 0 && o.normalize < 1) {
-				return usage("--normalize %g: want at least 0 and less than 1", o.normalize)
+			t, both := o.time, o.time.Horizon > 0 && cmd.Flags().Changed("discount")
+			if err := cmp.Or(
+				wantUnless(t.Horizon >= 0 && !both, "--horizon", t.Horizon, "at least 1, and not besides --discount"),
+				wantUnless(t.Discount > 0 && t.Discount <= 1, "--discount", t.Discount, "above 0 and at most 1"),
+				wantUnless(o.normalize >= 0 && o.normalize < 1, "--normalize", o.normalize, "at least 0 and less than 1"),
+			); err != nil {
+				return err
 			}
 			switch {
 			case o.plain && o.xz:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -61,11 +62,8 @@ and serves until Ctrl-C.`,
 }
 
 func (c *exploreCommand) run(ctx context.Context, name string) error {
-	if err := c.check(); err != nil {
+	if err := cmp.Or(c.check(), wantUnless(c.timeout > 0, "--timeout", c.timeout, "a time above 0, such as 30s")); err != nil {
 		return err
-	}
-	if c.timeout <= 0 {
-		return usage("--timeout %v: want a time above 0, such as 30s", c.timeout)
 	}
 	host, _, err := net.SplitHostPort(c.listen)
 	if err != nil {

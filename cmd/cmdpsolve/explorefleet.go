@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/fleet"
@@ -59,12 +60,7 @@ func (e *explorer) describeFleet(a *aboutReport, low, high []float64) {
 
 // returnOf is the number of the return that a constraint is about.
 func returnOf(p *loaded, constraint int) int {
-	for i, name := range p.Problem.Returns {
-		if name == p.Problem.Constraints[constraint].Return {
-			return i
-		}
-	}
-	return -1
+	return slices.Index(p.Problem.Returns, p.Problem.Constraints[constraint].Return)
 }
 
 func (e *explorer) planFleet(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {

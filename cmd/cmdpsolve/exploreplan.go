@@ -384,13 +384,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	if e.isGame() || len(q.Over) != 2 || len(q.Signs) != 2 {
 		return nil, errors.New("a trade-off curve is between two returns of a problem with one player")
 	}
-	var limits []query.Bound
-	for _, l := range q.Limits {
-		if l.Return != q.Over[0] && l.Return != q.Over[1] {
-			limits = append(limits, l)
-		}
-	}
-	q.Limits = limits
+	q.Limits = slices.DeleteFunc(q.Limits, func(l query.Bound) bool { return slices.Contains(q.Over, l.Return) })
 	p, err := e.vary(ctx, e.variation(&q))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,21 +45,13 @@ func addSafety(f *pflag.FlagSet, to *float64) {
 
 // checkSafety refuses what is no probability.
 func checkSafety(x float64) error {
-	if !(x >= 0 && x < 1) {
-		return usage("--safety %g: want a probability above 0 and below 1", x)
-	}
-	return nil
+	return wantUnless(x >= 0 && x < 1, "--safety", x, "a probability above 0 and below 1")
 }
 
 // check refuses what no problem can make right.
 func (o *fleetOptions) check() error {
-	switch {
-	case o.replan < 0:
-		return usage("--replan %d: want at least 1 step", o.replan)
-	case o.parallel < 0:
-		return usage("--parallel %d: want at least 1, or 0 for one for each processor", o.parallel)
-	}
-	return checkSafety(o.safety)
+	return cmp.Or(wantUnless(o.replan >= 0, "--replan", o.replan, "at least 1 step"), checkParallel(o.parallel),
+		checkSafety(o.safety))
 }
 
 // controls names the first option that is for fleets with a horizon, "" if none is given.

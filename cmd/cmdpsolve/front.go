@@ -174,22 +174,10 @@ func parseErrors(list string, over []objective) (fraction float64, absolute []fl
 }
 
 func (c *frontCommand) check() error {
-	if err := c.planOptions.check(); err != nil {
-		return err
-	}
-	if err := c.deterministicOptions.check(); err != nil {
-		return err
-	}
-	if c.budget < 0 {
-		return usage("--budget %v: want a time above 0", c.budget)
-	}
-	if c.points < 1 {
-		return usage("--points %d: want at least 1", c.points)
-	}
-	if err := drawable(c.plot); err != nil {
-		return err
-	}
-	return policyFolder(c.policies)
+	return cmp.Or(c.planOptions.check(), c.deterministicOptions.check(),
+		wantUnless(c.budget >= 0, "--budget", c.budget, "a time above 0"),
+		wantUnless(c.points >= 1, "--points", c.points, "at least 1"),
+		drawable(c.plot), policyFolder(c.policies))
 }
 
 // tradedOff lists the first returns, at most two, with a minus before those that are to be small.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,10 +131,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	c.nominally(p, "the learner plays")
-	if err := c.playOptions.check(); err != nil {
-		return err
-	}
-	if err := c.sample.check(c.flags); err != nil {
+	if err := cmp.Or(c.playOptions.check(), c.sample.check(c.flags)); err != nil {
 		return err
 	}
 	if c.sample.asked(c.flags) {

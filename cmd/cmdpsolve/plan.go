@@ -47,15 +47,8 @@ func (o *planOptions) addFlags(f *pflag.FlagSet) {
 
 // check refuses what the solver would refuse, in the words of the command line.
 func (o *planOptions) check() error {
-	switch {
-	case !(o.gap >= 0 && o.gap < 1):
-		return usage("--gap %g: want at least 0 and below 1", o.gap)
-	case o.iterations < 1:
-		return usage("--iterations %d: want at least 1", o.iterations)
-	case o.parallel < 0:
-		return usage("--parallel %d: want at least 1, or 0 for one for each processor", o.parallel)
-	}
-	return nil
+	return cmp.Or(wantUnless(o.gap >= 0 && o.gap < 1, "--gap", o.gap, "at least 0 and below 1"),
+		wantUnless(o.iterations >= 1, "--iterations", o.iterations, "at least 1"), checkParallel(o.parallel))
 }
 
 // manyTransitions is from where on planning takes so much memory that garbage is collected by what is free.
@@ -207,12 +200,9 @@ On Ctrl-C plan stops and exits with status 1.`,
 
 // check refuses what no problem can make right.
 func (c *planCommand) check() error {
-	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.worst.check,
-		c.deterministicOptions.check, c.sweep.check, c.samples.checkPlan, func() error { return checkSafety(c.safety) },
-		func() error { return policyFile("--policy", c.policy) }} {
-		if err := check(); err != nil {
-			return err
-		}
+	if err := cmp.Or(c.planOptions.check(), c.credible.check(), c.worst.check(), c.deterministicOptions.check(),
+		c.sweep.check(), c.samples.checkPlan(), checkSafety(c.safety), policyFile("--policy", c.policy)); err != nil {
+		return err
 	}
 	switch swept, logged := len(c.sweep.over) > 0, c.credible.log != ""; {
 	case c.safety > 0 && (swept || c.budget > 0):

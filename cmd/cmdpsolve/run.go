@@ -49,6 +49,19 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// wantUnless returns an error that says what is wanted in the place of the value of an option, nil if it is good.
+func wantUnless(good bool, option string, value any, want string) error {
+	if good {
+		return nil
+	}
+	return usage("%s %v: want %s", option, value, want)
+}
+
+// checkParallel refuses what is no number of things that are done at a time.
+func checkParallel(n int) error {
+	return wantUnless(n >= 0, "--parallel", n, "at least 1, or 0 for one for each processor")
+}
+
 // errInterrupted is the error of a run that was asked to stop.
 var errInterrupted = errors.New("interrupted")
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -87,16 +88,8 @@ On Ctrl-C simulate stops and exits with status 1.`,
 }
 
 func (c *simulateCommand) run(ctx context.Context, name string) error {
-	switch {
-	case c.episodes < 1:
-		return usage("--episodes %d: want at least 1", c.episodes)
-	case c.steps < 0:
-		return usage("--steps %d: want at least 1", c.steps)
-	}
-	if err := c.fleet.check(); err != nil {
-		return err
-	}
-	if err := drawable(c.plot); err != nil {
+	if err := cmp.Or(wantUnless(c.episodes >= 1, "--episodes", c.episodes, "at least 1"),
+		wantUnless(c.steps >= 0, "--steps", c.steps, "at least 1"), c.fleet.check(), drawable(c.plot)); err != nil {
 		return err
 	}
 	p, err := c.simulator.load(ctx, name, c.streams, false, func(ctx context.Context, name string) (*loaded, error) {

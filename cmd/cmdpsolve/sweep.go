@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,7 @@ func (o *sweepOptions) check() error {
 	if n := o.over.plans(); n > mostSwept {
 		return usage("--sweep: %d plans: want at most %d", n, mostSwept)
 	}
-	if err := drawable(o.plot); err != nil {
-		return err
-	}
-	return policyFolder(o.policies)
+	return cmp.Or(drawable(o.plot), policyFolder(o.policies))
 }
 
 // mostSwept bounds the plans of a sweep.
