@@ -9,8 +9,6 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // branchReport is one of the ways in which endless runs go on.
@@ -68,12 +66,11 @@ func newBranchReports(p *loaded, found []exact.Branch) branchReports {
 	}
 	var out branchReports
 	for _, b := range found {
-		r := branchReport{Probability: report.Number(b.Probability), Returns: p.named(b.Returns), Breaks: []string{},
-			States: len(b.States)}
+		r := branchReport{Probability: report.Number(b.Probability), Returns: p.named(b.Returns),
+			Breaks: append([]string{}, p.BrokenForEver(b.Returns)...), States: len(b.States)}
 		if len(b.States) > 0 {
 			r.State = p.recalled(b.States[0])
 		}
-		r.Breaks = append(r.Breaks, p.BrokenForEver(b.Returns)...)
 		out = append(out, r)
 	}
 	return out
@@ -156,15 +153,21 @@ func (branches branchReports) notes(p *loaded) report.Note {
 	case p.LimitsMeans():
 		notes = append(notes, "Each of them keeps every limit on these.")
 	}
-	if left := len(branches) - mostBranches; left > 0 {
-		rest := make([]float64, 0, left)
-		for _, b := range branches[mostBranches:] {
-			rest = append(rest, float64(b.Probability))
-		}
-		notes = append(notes, fmt.Sprintf("The table leaves out %s, with a probability of %s together.",
-			branchCount(left), report.Brief(floats.Sum(rest))))
+	return append(notes, leftOut(branches, "branch", func(b branchReport) report.Number { return b.Probability })...)
+}
+
+// leftOut says what a table of at most mostBranches rows leaves out.
+func leftOut[T any](all []T, what string, probability func(T) report.Number) report.Note {
+	left := len(all) - mostBranches
+	if left <= 0 {
+		return nil
 	}
-	return notes
+	rest := report.Number(0)
+	for _, one := range all[mostBranches:] {
+		rest += probability(one)
+	}
+	return report.Note{fmt.Sprintf("The table leaves out %s, with a probability of %s together.", count(left, what),
+		report.Brief(rest))}
 }
 
 // lines says in sentences what sections show.
@@ -186,11 +189,4 @@ func (branches branchReports) lines(p *loaded) report.Note {
 		notes = append(notes, line+".")
 	}
 	return notes
-}
-
-func branchCount(n int) string {
-	if n == 1 {
-		return "1 branch"
-	}
-	return fmt.Sprintf("%d branches", n)
 }

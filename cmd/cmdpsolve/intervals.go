@@ -425,9 +425,7 @@ func (d *robustReport) answer(p *loaded) *report.Table {
 		t.Add("violation", missed)
 	}
 	if d.Objective == d.Objective {
-		t.Add("objective", d.Objective)
-		t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.Sense() < 0], d.Bound)
-		t.Add("gap", report.Small(d.Gap))
+		d.planWorth.addTo(t, p, report.Small(d.Gap))
 		t.Add("optimum of the nominal model", d.NominalOptimum)
 	}
 	return t
@@ -460,14 +458,8 @@ func (d *robustReport) notes(p *loaded) report.Note {
 		notes = append(notes, fmt.Sprintf(
 			"The policy draws one of %d components at the start and plays it for good.", d.Components))
 	}
-	if left := len(d.Drawn) - mostBranches; left > 0 {
-		rest := report.Number(0)
-		for _, of := range d.Drawn[mostBranches:] {
-			rest += of.Probability
-		}
-		notes = append(notes, fmt.Sprintf("The table leaves out %s, with a probability of %s together.",
-			count(left, "component"), report.Brief(rest)))
-	}
+	notes = append(notes,
+		leftOut(d.Drawn, "component", func(of drawnReport) report.Number { return of.Probability })...)
 	if d.Randomized == 0 && d.Components == 0 {
 		notes = append(notes, "The policy is deterministic.")
 	}

@@ -23,6 +23,13 @@ type planWorth struct {
 	Gap       report.Number `json:"gap" csv:"gap"`
 }
 
+// addTo adds what the plan is worth to a table, with the gap as it is written.
+func (w planWorth) addTo(t *report.Table, p *loaded, gap string) {
+	t.Add("objective", w.Objective)
+	t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.Sense() < 0], w.Bound)
+	t.Add("gap", gap)
+}
+
 // priceNote says what a price is.
 const priceNote = "The price of a limit is how much the optimum improves for each unit by which it is relaxed."
 
@@ -280,13 +287,11 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 		t.Add("violation", missed)
 	}
 	if d.Objective == d.Objective && d.Return == "" {
-		t.Add("objective", d.Objective)
-		t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.Sense() < 0], d.Bound)
 		gap := report.Small(d.Gap)
 		if d.Gap < 1e-9 {
 			gap = "≤ " + gap
 		}
-		t.Add("gap", gap)
+		d.planWorth.addTo(t, p, gap)
 	}
 	d.SecondOpinion.addTo(t)
 	return t

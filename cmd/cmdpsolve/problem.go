@@ -346,8 +346,11 @@ func timeOf(m *cmdp.Model, returns []string, mean func(i int) bool) string {
 }
 
 func count(n int, what string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + what
+	case strings.HasSuffix(what, "ch"): // branches
+		return fmt.Sprintf("%d %ses", n, what)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
