@@ -38,8 +38,8 @@ func registerPosterior(name string, correct bool, with string) bool {
 
 // Defaults of the settings of posterior, see [Tuning].
 const (
-	// DefaultPriorWeight is that of posterior and posterior-plain with episodes, OtherPriorWeight that of all
-	// else that draws models.
+	// DefaultPriorWeight is that of posterior, posterior-plain and moma-posterior with episodes, OtherPriorWeight
+	// that of all else that draws models.
 	DefaultPriorWeight = 0.1
 	OtherPriorWeight   = 1.0
 	DefaultCorrection  = 0.25

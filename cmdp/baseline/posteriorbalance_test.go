@@ -2,10 +2,13 @@ package baseline
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -109,5 +112,68 @@ func TestPosteriorFlipsACoin(t *testing.T) {
 	}
 	if even < 150 || even > 250 { // five standard deviations
 		t.Errorf("%d of 400 blocks are planned on the frequencies: want 200", even)
+	}
+}
+
+// TestBalanceByDefinition compares what plans minimise with its definition, times ρ and moved by g° and what chance
+// adds to the regret, for curved goals, drawn pasts and drawn noise, at drawn returns.
+func TestBalanceByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 12))
+	for trial := range 20 {
+		m := armed(t, []float64{0, 0}, []float64{1, 2})
+		box := boxOf(t, m)
+		best, weights := []float64{rng.Float64(), 2 * rng.Float64()}, []float64{1 + rng.Float64(), 1 + rng.Float64()}
+		goal, err := cost.NewSquared(best, weights, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := []cmdp.Constraint{{Normal: []float64{0, 4}, Offset: 1 + 4*rng.Float64()},
+			{Normal: []float64{3, 1}, Offset: 1 + 2*rng.Float64()}}
+		target, err := boxWithin(rows, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := newBalance(m.Shape(), cmdp.Task{Cost: goal, Target: target, Constraints: rows})
+		if err != nil || b == nil {
+			t.Fatal(err)
+		}
+		x, y := rng.NormFloat64(), rng.NormFloat64()
+		b.noise.Covariance = []float64{x * x, x * y, x * y, y*y + rng.Float64()}
+		k, ahead := float64(1+rng.IntN(50)), float64(1+rng.IntN(20))
+		total := []float64{k * rng.Float64(), 2 * k * rng.Float64()}
+		free := &exact.Result{Objective: rng.Float64(), Returns: []float64{rng.Float64(), 2 * rng.Float64()},
+			Status: exact.Optimal}
+		task, err := b.task(goal, total, k, ahead, free)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean := func(v []float64) []float64 {
+			return []float64{(total[0] + ahead*v[0]) / (k + ahead), (total[1] + ahead*v[1]) / (k + ahead)}
+		}
+		scatter := func(dir []float64) float64 {
+			c := b.noise.Covariance
+			square := dir[0]*dir[0]*c[0] + 2*dir[0]*dir[1]*c[1] + dir[1]*dir[1]*c[3]
+			return balanceMargin * math.Sqrt(square*ahead) / (k + ahead)
+		}
+		w := mean(free.Returns)
+		gradient := []float64{2 * weights[0] * (w[0] - best[0]), 2 * weights[1] * (w[1] - best[1])}
+		rho, nu, err := Ranges(m.Shape(), cmdp.Task{Cost: goal, Target: target, Constraints: rows})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			v := randomPoint(rng, box.Lower(), box.Upper())
+			w := mean(v)
+			want := weights[0]*math.Pow(w[0]-best[0], 2) + weights[1]*math.Pow(w[1]-best[1], 2)
+			for _, r := range rows {
+				norm := floats.Norm(r.Normal, 2)
+				unit := []float64{r.Normal[0] / norm, r.Normal[1] / norm}
+				violation := (floats.Dot(unit, w) - r.Offset/norm + scatter(unit)) / nu
+				want = max(want, rho*violation+free.Objective-scatter(gradient))
+			}
+			if got := task.Cost.Value(v); math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+				t.Errorf("trial %d: %v costs %v, want %v", trial, v, got, want)
+			}
+		}
 	}
 }

@@ -42,6 +42,18 @@ func remembering(t *testing.T, m *cmdp.Model, f recalling, episodes int,
 	return p, l
 }
 
+// TestMemoryAddsNoLogarithm wants the logarithm of confidence radii to be that of the problem without the memory.
+func TestMemoryAddsNoLogarithm(t *testing.T) {
+	for trial := range uint64(4) {
+		m := newExample(t, 40+trial, modelSpec{states: 4, actions: 2, horizon: 4, dim: 2}).model
+		_, l := remembering(t, m, func(memory int, _ monitor.Transition) int { return 1 - memory }, 0, Tuning{})
+		alone := posteriorOf(t, m, Config{})
+		if got, want := l.logTerm(3), alone.logTerm(3); math.Abs(got-want) > 1e-12 {
+			t.Errorf("trial %d: with a memory the logarithm is %v, without %v", trial, got, want)
+		}
+	}
+}
+
 // TestPosteriorDrawsOneModel wants rows of pairs that differ in their memory alone to lead to each state,
 // whatever is remembered there, with one probability, and to have one mean return; and each successor, of those
 // that were never seen too, to have the memory that follows.

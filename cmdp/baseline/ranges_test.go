@@ -2,11 +2,14 @@ package baseline
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestRanges has returns of two steps in [0, 6] × [−2, 2] × [0, 4]. The goal 2x − z varies by
@@ -48,5 +51,46 @@ func TestCurvedRanges(t *testing.T) {
 	regret, violation, err := Ranges(sh, cmdp.Task{Cost: goal, Target: disc})
 	if err != nil || math.Abs(regret-8) > 1e-9 || math.Abs(violation-(math.Sqrt(18)-1)) > 1e-9 {
 		t.Errorf("ranges %v, %v, %v: want 8 and √18 − 1", regret, violation, err)
+	}
+}
+
+// TestRangesByCorners compares the ranges of drawn linear goals and of one drawn limit, whose normals have any length,
+// with their values in all corners of the box.
+func TestRangesByCorners(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 71))
+	for trial := range 40 {
+		d := 1 + rng.IntN(4)
+		lower, upper, goal, normal := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+		for i := range d {
+			lower[i], goal[i], normal[i] = rng.NormFloat64(), rng.NormFloat64(), 3*rng.NormFloat64()
+			upper[i] = lower[i] + 2*rng.Float64()
+		}
+		sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 1, Dim: d, First: [][]int32{{0, 1}},
+			Start:   []cmdp.StartState{{State: 0, Probability: 1}},
+			Returns: []cmdp.Interval{{Lower: lower, Upper: upper}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		box := newBox(t, lower, upper)
+		row := cmdp.Constraint{Normal: normal, Offset: floats.Dot(normal, randomPoint(rng, lower, upper))}
+		target, err := boxWithin([]cmdp.Constraint{row}, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, most, away := math.Inf(1), math.Inf(-1), 0.0
+		for n := range 1 << d {
+			v := make([]float64, d)
+			for i := range v {
+				v[i] = lower[i] + float64(n>>i&1)*(upper[i]-lower[i])
+			}
+			x := floats.Dot(goal, v)
+			least, most = min(least, x), max(most, x)
+			away = max(away, (floats.Dot(normal, v)-row.Offset)/floats.Norm(normal, 2))
+		}
+		regret, violation, err := Ranges(sh, cmdp.Task{Cost: linearCost(t, goal, box), Target: target,
+			Constraints: []cmdp.Constraint{row}})
+		if err != nil || math.Abs(regret-(most-least)) > 1e-9 || math.Abs(violation-away) > 1e-9 {
+			t.Errorf("trial %d: ranges %v and %v, %v: want %v and %v", trial, regret, violation, err, most-least, away)
+		}
 	}
 }

@@ -262,7 +262,15 @@ func TestMetricsOfDrawnRuns(t *testing.T) {
 		d := linearDice(t, m, rows, -3*rng.Float64())
 		if trial%3 == 0 {
 			x, y := 2.7+0.5*rng.NormFloat64(), 1.1+0.5*rng.NormFloat64()
-			d = curvedDice(t, m, 0.05+rng.Float64(), x, y, 2*rng.Float64())
+			curved := curvedDice(t, m, 0.05+rng.Float64(), x, y, 2*rng.Float64())
+			switch trial / 3 % 3 { // goal and target, or one of them, are curved
+			case 0:
+				d = curved
+			case 1:
+				d.task.Cost, d.cost = curved.task.Cost, curved.cost
+			case 2:
+				d.task.Target, d.distance, d.rows = curved.task.Target, curved.distance, nil
+			}
 		}
 		d.compare(t, m, policies, 1+rng.IntN(20), rng.Uint64(), false)
 	}

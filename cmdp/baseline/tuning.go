@@ -21,8 +21,9 @@ type Tuning struct {
 	// notebook of triple-q, whose values start at 32 a step: for its published constants
 	// alone. 0 means 32, so that they start at the greatest possible value.
 	RewardUnit float64
-	// PriorWeight is the total weight α of the prior of each row of the kernel in posterior;
-	// 0 means DefaultPriorWeight, or, without episodes and in other learners that draw models, OtherPriorWeight.
+	// PriorWeight is the total weight α of the prior of each row of the kernel in posterior, posterior-plain and
+	// moma-posterior; 0 means DefaultPriorWeight, or, without episodes and in other learners that draw models,
+	// OtherPriorWeight.
 	PriorWeight float64
 	// Correction is the share β of the episodes so far within which posterior makes the past
 	// good; 0 means DefaultCorrection.
