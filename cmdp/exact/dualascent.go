@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -44,7 +45,11 @@ func (s *columnGeneration) dualAscent() error {
 		if k > 0 && half.over() {
 			break
 		}
-		if err := a.step(k == 0); err != nil {
+		err := a.step(k == 0)
+		if errors.Is(err, errBudget) { // what was found before may do
+			break
+		}
+		if err != nil {
 			return err
 		}
 		if a.level <= math.Max(lastAscent, 0.1*s.opts.Gap)*math.Abs(a.record) {
