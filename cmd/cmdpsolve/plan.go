@@ -327,8 +327,10 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport
+	verdict := time.Now()
 	if err == nil && r.Status == exact.Infeasible {
 		clash, err = c.conflict(ctx, p, opts, begin)
+		r.Phases = append(r.Phases, exact.Phase{Name: "conflict", Time: time.Since(verdict)})
 	}
 	progress.close()
 	if err == nil {
