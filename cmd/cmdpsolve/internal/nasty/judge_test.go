@@ -237,7 +237,7 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 	for at, k := range limitsInOrder(p) {
 		l := p.Constraints[k]
 		at += len(a.Constraints) - len(p.Constraints) // behind the sides of the target
-		if l.Probability != "" && !l.sure() && len(a.Constraints) >= len(p.Constraints) {
+		if l.Probability != "" && !l.sure() && p.Target == nil && len(a.Constraints) == len(p.Constraints) {
 			by, _ := q.broken(q.limits[k][0], v)
 			if slack := a.Constraints[at].Slack; !finite(slack) || !near(*slack, -by, moderate) {
 				return failure("slack", "%v of %s in a share of %s", -by, l.text(), l.Probability).but("%s", show(slack))
