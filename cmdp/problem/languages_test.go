@@ -75,8 +75,8 @@ rewards "r" [go] true : 2; x=3 : 5; endrewards
 rewards "none" false : 1; endrewards
 `
 
-// TestStoppedExploration: where the context is done while a model is explored nothing is said to be wrong with the file,
-// however it names the model. A reader has no other error then than the context's.
+// TestStoppedExploration: where the context is done while a model is explored nothing is said to be wrong with the
+// file, however it names the model. A reader has no other error then than that of the context.
 func TestStoppedExploration(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
