@@ -166,7 +166,8 @@ func (p *LeastMean) RememberLast(other *LeastMean) {
 	}
 }
 
-// startFromNearest puts back what was found in the direction at the least angle to a new one, in slow ends.
+// startFromNearest puts back what was found in the direction at the least angle to a new one, in ends that were slow
+// there: they may have been quick in the last direction, from which little is learnt.
 func (p *LeastMean) startFromNearest(dir []float64) {
 	nearest, most := -1, math.Inf(-1)
 	for k, at := range p.solved {
@@ -180,7 +181,7 @@ func (p *LeastMean) startFromNearest(dir []float64) {
 	at := p.solved[nearest]
 	p.last = at.dir
 	for i, class := range at.best {
-		if class.slow && p.Best[i].slow {
+		if class.slow {
 			p.Best[i] = class
 			for _, s := range p.ends.Part(i) {
 				p.Bias[s], p.greedy[s] = at.bias[s], at.greedy[s]
