@@ -371,11 +371,18 @@ func (p *averageReward) solveTransient(ctx context.Context, w *transient, totals
 // policyReturns returns the returns of a policy. A total that does not
 // end, which does not matter then, is left out, or infinite if endless is true.
 func (p *averageReward) policyReturns(ctx context.Context, st *markov.Rule, endless bool) ([]float64, error) {
+	total := make([]float64, p.dim())
+	only, err := p.onlyClass(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	if only != nil {
+		return only[0].mean, nil
+	}
 	x, err := p.visits(ctx, st, 0)
 	if err != nil {
 		return nil, err
 	}
-	total := make([]float64, p.dim())
 	if !p.m.Average() {
 		total = p.sumReturns(st, x)
 		if endless {

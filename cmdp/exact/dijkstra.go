@@ -1,9 +1,6 @@
 package exact
 
-import (
-	"container/heap"
-	"math"
-)
+import "math"
 
 // classPaths finds cheap ways between the classes of a long-run mixture inside an end, by the algorithm of Dijkstra. A
 // class is one node: whoever is in it comes to all its states. To take a choice costs as much as it does until
@@ -86,39 +83,45 @@ func (w *classPaths) start(goals []int32) {
 	w.queue = w.queue[:0]
 	for _, n := range goals {
 		w.distance[n], w.goal[n] = 0, true
-		heap.Push(&w.queue, queuedNode{0, n})
+		w.queue.push(queuedNode{0, n})
 	}
 }
 
 // find goes on with the search until the way from a node is known.
 func (w *classPaths) find(n int32) {
-	p := w.t.p
-	end := p.ends.Of[w.states[0]]
+	end := w.t.p.ends.Of[w.states[0]]
 	for !w.settled[n] && len(w.queue) > 0 {
-		at := heap.Pop(&w.queue).(queuedNode)
+		at := w.queue.pop()
 		if at.dist > w.distance[at.n] {
 			continue
 		}
 		w.settled[at.n] = true
 		for _, to := range w.members(at.n, end) {
-			for _, c := range p.least.Predecessors.Choices(to) {
-				s := p.least.Predecessors.Owner[c]
-				from := w.nodeOf(s)
-				if from == at.n || w.goal[from] {
-					continue
-				}
-				there := 0.0
-				next, prob := p.k.Row(int(c))
-				for j, n := range next {
-					if prob[j] > 0 && w.nodeOf(n) == at.n {
-						there += prob[j]
-					}
-				}
-				if dist := at.dist + w.cost(s, c)/there; dist < w.distance[from] {
-					w.distance[from], w.viaChoice[from], w.next[from] = dist, c, to
-					heap.Push(&w.queue, queuedNode{dist, from})
-				}
+			w.lookBack(at, to)
+		}
+	}
+}
+
+// lookBack looks at the choices that may lead to a state of a node that is settled. Their states may be settled too, or
+// known to be as near as a step can bring them.
+func (w *classPaths) lookBack(at queuedNode, to int32) {
+	p := w.t.p
+	for _, c := range p.least.Predecessors.Choices(to) {
+		s := p.least.Predecessors.Owner[c]
+		from := w.nodeOf(s)
+		if w.settled[from] || w.distance[from] <= at.dist+w.step || w.goal[from] {
+			continue
+		}
+		there := 0.0
+		next, prob := p.k.Row(int(c))
+		for j, n := range next {
+			if prob[j] > 0 && w.nodeOf(n) == at.n {
+				there += prob[j]
 			}
+		}
+		if dist := at.dist + w.cost(s, c)/there; dist < w.distance[from] {
+			w.distance[from], w.viaChoice[from], w.next[from] = dist, c, to
+			w.queue.push(queuedNode{dist, from})
 		}
 	}
 }
@@ -138,18 +141,40 @@ type queuedNode struct {
 	n    int32
 }
 
+func (a queuedNode) before(b queuedNode) bool {
+	return a.dist < b.dist || a.dist == b.dist && a.n < b.n
+}
+
 // distanceQueue is a heap, the nearest first.
 type distanceQueue []queuedNode
 
-func (q distanceQueue) Len() int { return len(q) }
-func (q distanceQueue) Less(i, j int) bool {
-	return q[i].dist < q[j].dist || q[i].dist == q[j].dist && q[i].n < q[j].n
+func (q *distanceQueue) push(x queuedNode) {
+	h := append(*q, x)
+	i := len(h) - 1
+	for i > 0 && x.before(h[(i-1)/2]) {
+		h[i] = h[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	h[i] = x
+	*q = h
 }
-func (q distanceQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *distanceQueue) Push(x any)   { *q = append(*q, x.(queuedNode)) }
-func (q *distanceQueue) Pop() any {
-	last := len(*q) - 1
-	x := (*q)[last]
-	*q = (*q)[:last]
-	return x
+
+func (q *distanceQueue) pop() queuedNode {
+	h := *q
+	first, last := h[0], h[len(h)-1]
+	h = h[:len(h)-1]
+	*q = h
+	for i := 0; len(h) > 0; {
+		below := 2*i + 1
+		if below+1 < len(h) && h[below+1].before(h[below]) {
+			below++
+		}
+		if below >= len(h) || !h[below].before(last) {
+			h[i] = last
+			break
+		}
+		h[i] = h[below]
+		i = below
+	}
+	return first
 }

@@ -148,11 +148,86 @@ type recurrentClass struct {
 
 // recurrentClasses returns the recurrent classes that a policy comes to.
 func (p *averageReward) recurrentClasses(ctx context.Context, st *markov.Rule) ([]recurrentClass, error) {
+	only, err := p.onlyClass(ctx, st)
+	if only != nil || err != nil {
+		return only, err
+	}
 	x, err := p.visits(ctx, st, 0)
 	if err != nil {
 		return nil, err
 	}
 	return p.recurrentClassesOf(ctx, st, x)
+}
+
+// onlyClass is recurrentClasses for a policy whose runs all come to the same class, as the states that it reaches show:
+// no visits are needed then, and these states are few as a rule. It returns nil for others.
+func (p *averageReward) onlyClass(ctx context.Context, st *markov.Rule) ([]recurrentClass, error) {
+	if !p.m.Average() {
+		return nil, nil
+	}
+	states, rests := p.reachedBy(st)
+	if rests {
+		return nil, nil
+	}
+	y := p.chainOf(states, st)
+	sets := y.ClosedSets()
+	if len(sets) != 1 {
+		return nil, nil
+	}
+	in := recurrentClass{prob: 1, end: p.ends.Of[states[sets[0][0]]], mean: make([]float64, p.dim())}
+	if err := p.fillClass(ctx, &in, y, sets[0], states, st); err != nil {
+		return nil, err
+	}
+	return []recurrentClass{in}, nil
+}
+
+// reachedBy returns the states that a policy reaches from the start, in order, and whether it comes to rest.
+func (p *averageReward) reachedBy(st *markov.Rule) (states []int32, rests bool) {
+	met := make([]bool, p.m.States())
+	visit := func(s int32) {
+		if !met[s] {
+			met[s] = true
+			states = append(states, s)
+		}
+	}
+	for _, at := range p.m.StartStates() {
+		if at.Probability > 0 {
+			visit(int32(at.State))
+		}
+	}
+	room := make([]markov.WeightedChoice, 0, p.mostActions)
+	for n := 0; n < len(states); n++ {
+		if s := states[n]; p.k.First[s] == p.k.First[s+1] {
+			return nil, true
+		}
+		for _, t := range p.takenChoices(room[:0], st, p.quotient.Number[states[n]]) {
+			next, prob := p.k.Row(t.Choice)
+			for j, to := range next {
+				if prob[j] > 0 {
+					visit(to)
+				}
+			}
+		}
+	}
+	slices.Sort(states)
+	return states, false
+}
+
+// fillClass finds the states of a class, the shares of time in these, and its means. The class is a closed set of the
+// chain y of a policy in some states.
+func (p *averageReward) fillClass(ctx context.Context, in *recurrentClass, y *markov.Chain, set, states []int32,
+	st *markov.Rule) (err error) {
+	in.share, err = y.StationaryShares(ctx, set)
+	if err != nil {
+		return err
+	}
+	for j, at := range set {
+		s := states[at]
+		in.states = append(in.states, s)
+		p.addReturns(in.mean, in.share[j], st, s)
+	}
+	p.mask(in.mean, true)
+	return nil
 }
 
 // recurrentClassesOf is recurrentClasses for a policy whose visits are known.
@@ -179,17 +254,9 @@ func (p *averageReward) recurrentClassesOf(ctx context.Context, st *markov.Rule,
 			if in.prob == 0 {
 				continue
 			}
-			var err error
-			in.share, err = y.StationaryShares(ctx, set)
-			if err != nil {
+			if err := p.fillClass(ctx, &in, y, set, states, st); err != nil {
 				return nil, err
 			}
-			for j, at := range set {
-				s := states[at]
-				in.states = append(in.states, s)
-				p.addReturns(in.mean, in.share[j], st, s)
-			}
-			p.mask(in.mean, true)
 			out = append(out, in)
 		}
 	}
