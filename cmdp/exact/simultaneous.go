@@ -19,6 +19,7 @@ type simultaneousPricer struct {
 	pair     func(ctx context.Context, dirs [][]float64, aims []float64) ([]*pricedPolicy, error)
 	beside   *infiniteHorizon           // the second pricer of totals, nil before it is needed
 	totals   *markov.SimultaneousTotals // nil where that does not apply, or gave up
+	octets   *octetPricer               // of totals that are swept, nil where that does not apply, or gave up
 	failed   int                        // how often it gave up
 	policies []markov.Actions           // of the directions
 	starts   []int                      // places of start states in the model's list, as they are solved
@@ -39,6 +40,11 @@ func (p *infiniteHorizon) simultaneous(ctx context.Context) (*simultaneousPricer
 	}
 	if p.m.Transitions() <= mostPaired {
 		out.pair = out.priceBeside
+	}
+	var err error
+	out.octets, err = p.octets(ctx)
+	if out.octets != nil || err != nil {
+		return out, err
 	}
 	if p.usesSweeps || p.removesZeroCost {
 		return out, nil
@@ -83,7 +89,7 @@ func (p *infiniteHorizon) numbersAll(q *markov.Quotient) bool {
 
 // most is how many directions are priced at once.
 func (s *simultaneousPricer) most() int {
-	if s != nil && s.totals == nil && s.pair != nil {
+	if s != nil && s.octets == nil && s.totals == nil && s.pair != nil {
 		return 2
 	}
 	return s.inOnePass()
@@ -91,6 +97,9 @@ func (s *simultaneousPricer) most() int {
 
 // inOnePass is how many directions are priced in the time of one.
 func (s *simultaneousPricer) inOnePass() int {
+	if s != nil && s.octets != nil {
+		return markov.NumOctet
+	}
 	if s == nil || s.totals == nil {
 		return 1
 	}
@@ -203,6 +212,13 @@ func (s *simultaneousPricer) price(ctx context.Context, dirs [][]float64, aims [
 	switch {
 	case s.most() == 1:
 		return out, nil
+	case s.octets != nil:
+		const often = 3
+		out, err := s.octets.price(ctx, dirs, aims)
+		if s.octets.failed > often {
+			s.octets = nil
+		}
+		return out, err
 	case s.totals == nil && len(dirs) == 2:
 		return s.pair(ctx, dirs, aims)
 	case s.totals == nil:
