@@ -60,7 +60,7 @@ func (o *octetPricer) price(ctx context.Context, dirs [][]float64, aims []float6
 			return out, err
 		}
 	}
-	z.Progress, z.Relative = o.p.progress, 0
+	z.Progress, z.Workers, z.Relative = o.p.progress, o.p.workers, 0
 	if aims[0] == 0 {
 		z.Relative = 10 * o.p.tolerance
 	}

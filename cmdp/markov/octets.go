@@ -53,12 +53,11 @@ func (z *OctetTotals) backupOctet(i int32) (x Octet) {
 }
 
 // sweep gives the states [lo, hi) their backups, see octetRows.
-func (z *OctetTotals) sweep(lo, hi int32) {
+func (z *OctetTotals) sweep(r *octetRows, lo, hi int32) {
 	if octetVectors {
-		sweepOctets(&z.rows, lo, hi)
+		sweepOctets(r, lo, hi)
 		return
 	}
-	r := &z.rows
 	for s := lo; s < hi; s++ {
 		if r.active != nil && z.active[s] == 0 {
 			continue
@@ -107,15 +106,15 @@ func (z *OctetTotals) look(lo, hi int32) {
 }
 
 // push sends on what is missing in the states [lo, hi), the last ones first.
-func (z *OctetTotals) push(lo, hi int32) {
+func (z *OctetTotals) push(r *octetRows, lo, hi int32) {
 	if octetVectors {
-		pushOctets(&z.rows, lo, hi)
+		pushOctets(r, lo, hi)
 		return
 	}
 	for s := hi - 1; s >= lo; s-- {
 		come, some := z.missing[s], false
 		for l, x := range come {
-			if !(x > z.rows.least[l]) {
+			if !(x > r.least[l]) {
 				come[l] = 0
 				continue
 			}
@@ -129,6 +128,9 @@ func (z *OctetTotals) push(lo, hi int32) {
 		for l, x := range come {
 			i := z.first[s] + int32(z.Policy[s][l])
 			for k, n := range z.next[z.begin[i]:z.begin[i+1]] {
+				if int32(n/octetBytes) == z.Quotient.Rest { // where several workers would write, and nobody reads
+					continue
+				}
 				z.missing[n/octetBytes][l] += float64(z.shares[int(z.shareAt[i])+k] * x)
 			}
 		}

@@ -22,6 +22,7 @@ type OctetTotals struct {
 	Gap      Octet
 	Relative float64
 	Progress Progress
+	Workers  int // that share sweeps by windows; 0 counts as 1
 
 	// What Solve finds:
 	Values  []Octet           // of each state, and of what rests
@@ -39,7 +40,8 @@ type OctetTotals struct {
 	own     []float64
 	mean    []float64 // of each return, over all choices
 	longest int
-	reach   int32
+	reach   int32 // how far back a transition leads at most
+	span    int32 // how far, back or on
 	missing []Octet
 	visited []Octet
 	reached Octet             // what the policies return
@@ -118,7 +120,7 @@ func (z *OctetTotals) load(dim int) bool {
 					z.next = append(z.next, uint32(n)*octetBytes)
 					out += prob[j]
 					if n < q.Rest {
-						z.reach = max(z.reach, n-s)
+						z.reach, z.span = max(z.reach, n-s), max(z.span, n-s, s-n)
 					}
 				}
 			}
@@ -150,13 +152,6 @@ func (z *OctetTotals) load(dim int) bool {
 	}
 	return len(z.next) > 0
 }
-
-// Windows are longer by octetReaches than those of one direction, and move on by windowReaches in octetSweeps: values
-// and visits have most of their digits after two passes, where three take more sweeps.
-const (
-	octetReaches = 2
-	octetSweeps  = 28
-)
 
 // eachPart calls do for the states, upwards, some at a time, so that the program can be interrupted between them.
 func (z *OctetTotals) eachPart(ctx context.Context, do func(lo, hi int32)) {
@@ -216,17 +211,14 @@ func (z *OctetTotals) raise(ctx context.Context) {
 	}
 }
 
-// slide sweeps all states by windows once.
+// slide sweeps all states by windows once. Fresh values are those of drift.
 func (z *OctetTotals) slide(ctx context.Context, pass int, fresh bool) {
 	z.Progress.At(findingValues, math.NaN(), int(z.Quotient.Rest))
-	ahead := int32(0)
-	slideWindow(ctx, z.Quotient.Rest, z.reach, pass+octetReaches, octetSweeps, func(from, to int32) {
-		if end := min(z.Quotient.Rest, to+z.reach); fresh && end > ahead {
-			z.drift(ahead, end)
-			ahead = end
+	z.windows(ctx, pass, func(from, to int32) {
+		if fresh {
+			z.drift(from, to)
 		}
-		z.sweep(from, to)
-	})
+	}, z.sweep)
 }
 
 // settles sweeps all states until values hardly change. It reports false where that seems to take more sweeps than
@@ -236,7 +228,7 @@ func (z *OctetTotals) settles(ctx context.Context) bool {
 	last := Octet{}
 	for n := 0; ctx.Err() == nil; n++ {
 		z.rows.worst = Octet{}
-		z.eachPart(ctx, z.sweep)
+		z.eachPart(ctx, func(lo, hi int32) { z.sweep(&z.rows, lo, hi) })
 		more := 0.0
 		for l, x := range z.rows.worst {
 			left := x / (0.5 * z.rows.slack[l])
@@ -452,9 +444,7 @@ func (z *OctetTotals) visits(ctx context.Context) bool {
 	for pass := range passes {
 		z.Progress.At(findingVisits, math.NaN(), int(rest))
 		z.setLeast(max(share, math.Pow(1e-4, float64(pass+1))))
-		slideWindow(ctx, rest, z.reach, pass+octetReaches, octetSweeps, func(from, to int32) {
-			z.push(rest-to, rest-from)
-		})
+		z.windows(ctx, pass, func(_, _ int32) {}, func(r *octetRows, from, to int32) { z.push(r, rest-to, rest-from) })
 		for n, last := each, z.onTheWay(); ; n += each {
 			if ctx.Err() != nil || last <= share {
 				return ctx.Err() == nil
@@ -462,7 +452,7 @@ func (z *OctetTotals) visits(ctx context.Context) bool {
 			z.setLeast(share)
 			for range each {
 				for hi := rest; hi > 0; hi -= min(hi, 1<<14) {
-					z.push(max(0, hi-1<<14), hi)
+					z.push(&z.rows, max(0, hi-1<<14), hi)
 				}
 			}
 			left := z.onTheWay()
