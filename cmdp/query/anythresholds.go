@@ -108,7 +108,7 @@ func fewest(all []*Limit, find func([]*Limit) exact.Verdict) (core []*Limit, und
 // asked with a lower bound of it, and shows the answers. It passes over those of which others prove that no policy
 // keeps the limits. Where every policy goes on for ever at a return that matters nothing is decided.
 func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error),
-	useful func(thresholds []float64, bound float64) bool, show func(at *Query, r *exact.Result)) error {
+	useful func(thresholds []float64, bound float64) bool, show func(thresholds []float64, r *exact.Result)) error {
 	var search thresholdSearch
 	return q.thresholds(coarseFirst, func(thresholds []float64) error {
 		if cost, missed := search.bounds(thresholds); missed > 0 || !useful(thresholds, cost) {
@@ -131,7 +131,7 @@ func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error),
 		}
 		if err == nil {
 			search.learn(at, r)
-			show(at, r)
+			show(thresholds, r)
 		}
 		return err
 	})
@@ -144,12 +144,28 @@ func (q anyThresholds) judge(limits []*Limit, target bool) (exact.Verdict, error
 	err := q.each(
 		func(at *Query) (cmdp.Task, error) { return q.only(at, limits, target) },
 		func([]float64, float64) bool { return verdict != exact.Optimal }, // one is enough
-		func(_ *Query, r *exact.Result) {
+		func(_ []float64, r *exact.Result) {
 			if r.Status != exact.Infeasible {
 				verdict = r.Status
 			}
 		})
 	return verdict, err
+}
+
+// least returns the least of what optima of a task come to at some thresholds, which grows with the optimum, and most
+// if none is below that. It reports whether it is not proved of all thresholds that no policy keeps the limits.
+func (q anyThresholds) least(most float64, task func(at *Query) (cmdp.Task, error),
+	value func(thresholds []float64, optimum float64) float64) (least float64, possible bool, err error) {
+	least = most
+	err = q.each(task,
+		func(thresholds []float64, bound float64) bool { return value(thresholds, bound) < least },
+		func(thresholds []float64, r *exact.Result) {
+			possible = possible || r.Status != exact.Infeasible
+			if r.Status == exact.Optimal {
+				least = min(least, value(thresholds, r.Objective))
+			}
+		})
+	return least, possible, err
 }
 
 // only returns the task of keeping some limits, with the thresholds of another query, and the target or not.
@@ -197,21 +213,13 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 // enoughOfWorst returns how far the bound on a mean of the worst episodes has to give at the most suitable of
 // the thresholds that it has, +Inf if that does not do, or is not known to.
 func (q anyThresholds) enoughOfWorst(l *Limit) (enough float64, unknown bool, err error) {
-	way, undecided := signOf(l.AtLeast), false
-	enough = math.Inf(1)
-	number := slices.Index(q.Of(WorstEpisodes), l)
-	limit := func(at *Query) *Limit { return at.Of(WorstEpisodes)[number] }
-	give := func(threshold, excess float64) float64 { return max(0, way*threshold+excess/l.Share-way*l.Bound) }
-	err = q.each(
-		func(at *Query) (cmdp.Task, error) { return q.without(at, limit(at)) },
-		func(thresholds []float64, bound float64) bool { return give(thresholds[number], bound) < enough },
-		func(at *Query, r *exact.Result) {
-			undecided = undecided || r.Status != exact.Infeasible
-			if r.Status == exact.Optimal {
-				enough = min(enough, give(limit(at).Threshold, r.Objective))
-			}
+	way, number := signOf(l.AtLeast), slices.Index(q.Of(WorstEpisodes), l)
+	enough, possible, err := q.least(math.Inf(1),
+		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Of(WorstEpisodes)[number]) },
+		func(thresholds []float64, excess float64) float64 {
+			return max(0, way*thresholds[number]+excess/l.Share-way*l.Bound)
 		})
-	return enough, undecided && math.IsInf(enough, 1), err
+	return enough, possible && math.IsInf(enough, 1), err
 }
 
 // neededOfWorst returns what the bound on a mean of the worst episodes would have to be, all other limits being
@@ -230,36 +238,21 @@ func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) 
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return 0, err
 	}
-	limit := func(at *Query) *Limit { return at.Of(WorstEpisodes)[number] }
-	least := way * needed
-	err = anyThresholds{wide, q.ctx}.each(
-		func(at *Query) (cmdp.Task, error) { return q.without(at, limit(at)) },
-		func(thresholds []float64, bound float64) bool { return way*thresholds[number]+bound/l.Share < least },
-		func(at *Query, r *exact.Result) {
-			if r.Status == exact.Optimal {
-				least = min(least, way*limit(at).Threshold+r.Objective/l.Share)
-			}
-		})
+	least, _, err := anyThresholds{wide, q.ctx}.least(way*needed,
+		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Of(WorstEpisodes)[number]) },
+		func(thresholds []float64, excess float64) float64 { return way*thresholds[number] + excess/l.Share })
 	return way * least, err
 }
 
 // needed returns what the bound on an expected return would have to be, all other limits being as they are. It is
 // enough if the bound gives so much at the thresholds of the query. It is NaN if no bound is enough, or is known to be.
 func (q anyThresholds) needed(l *Limit, enough float64) (bound float64, unknown bool, err error) {
-	way := signOf(l.expected.atLeast)
-	number := slices.Index(q.Limits, l)
-	least, undecided := way*l.expected.bound+enough, false
-	err = q.each(
+	way, number := signOf(l.expected.atLeast), slices.Index(q.Limits, l)
+	least, possible, err := q.least(way*l.expected.bound+enough,
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
-		func(_ []float64, bound float64) bool { return bound < least },
-		func(_ *Query, r *exact.Result) {
-			undecided = undecided || r.Status != exact.Infeasible
-			if r.Status == exact.Optimal {
-				least = min(least, r.Objective)
-			}
-		})
+		func(_ []float64, optimum float64) float64 { return optimum })
 	if math.IsInf(least, 1) {
-		return math.NaN(), undecided, err
+		return math.NaN(), possible, err
 	}
 	return way * least, false, err
 }
@@ -267,13 +260,11 @@ func (q anyThresholds) needed(l *Limit, enough float64) (bound float64, unknown 
 // distance returns how near a policy that keeps all limits comes to the target set, NaN if none keeps them, or is known
 // to.
 func (q anyThresholds) distance() (least float64, unknown bool, err error) {
-	least = math.NaN()
-	undecided := false
 	set, err := (&taskBuilder{compiled: q.compiled, problem: q.Problem, returns: q.Returns}).target()
 	if err != nil {
-		return least, false, err
+		return math.NaN(), false, err
 	}
-	err = q.each(
+	least, possible, err := q.least(math.Inf(1),
 		func(at *Query) (cmdp.Task, error) {
 			task, err := q.only(at, q.Limits, false)
 			if err != nil {
@@ -286,14 +277,11 @@ func (q anyThresholds) distance() (least float64, unknown bool, err error) {
 			task.Cost, err = cost.NewDistance(compact)
 			return task, err
 		},
-		func(_ []float64, bound float64) bool { return !(bound >= least) },
-		func(_ *Query, r *exact.Result) {
-			undecided = undecided || r.Status != exact.Infeasible
-			if r.Status == exact.Optimal && !(r.Objective >= least) {
-				least = r.Objective
-			}
-		})
-	return least, undecided && math.IsNaN(least), err
+		func(_ []float64, optimum float64) float64 { return optimum })
+	if math.IsInf(least, 1) {
+		return math.NaN(), possible, err
+	}
+	return least, false, err
 }
 
 // without returns the task of making what a limit bounds as small as can be, or as large if it is to be large,
