@@ -95,6 +95,17 @@ func (d *decoder) mapping(n *node, at *path, known []string) bool {
 	return ok
 }
 
+// needs checks that a mapping has keys without which it means nothing.
+func (d *decoder) needs(n *node, at *path, keys ...string) bool {
+	ok := true
+	for _, key := range keys {
+		if n.get(key) == nil {
+			ok = d.bad(n, at, "%s is missing", key)
+		}
+	}
+	return ok
+}
+
 func orColon(question string) string {
 	if question == "" {
 		return ":"

@@ -149,11 +149,7 @@ func (r *memberReader) member(n *node, at *path) (m Member, ok bool) {
 	if n.kind != mapNode {
 		return m, false
 	}
-	for _, key := range []string{"name", "count", "model"} {
-		if n.get(key) == nil {
-			ok = r.bad(n, at, "%s is missing", key)
-		}
-	}
+	ok = r.needs(n, at, "name", "count", "model") && ok
 	if x := n.get("name"); x != nil {
 		name, good := r.name(x, at.key("name"))
 		m.Name, ok = name, ok && good

@@ -86,11 +86,7 @@ func (r *rowReader) row(n *node, at *path) {
 	}
 	var row cmdp.Row
 	r.next, r.values = r.next[:0], r.values[:0]
-	for _, key := range [...]string{"state", "action"} {
-		if n.get(key) == nil {
-			r.bad(n, at, "%s is missing", key)
-		}
-	}
+	r.needs(n, at, "state", "action")
 	var next, returns, outcomes *node
 	var bounds *rowBounds
 	for i := range n.members {
@@ -229,11 +225,7 @@ func (r *rowReader) readOutcomes(n *node, at *path) {
 			known = false
 			continue
 		}
-		for _, key := range [...]string{"probability", "next"} {
-			if item.get(key) == nil {
-				known = r.bad(item, here, "%s is missing", key)
-			}
-		}
+		known = r.needs(item, here, "probability", "next") && known
 		var t cmdp.Transition
 		if m := item.get("next"); m != nil {
 			t.Next, _ = r.state(m, here.key("next"))
