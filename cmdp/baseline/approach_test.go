@@ -294,5 +294,6 @@ func TestApproachabilityIsSaved(t *testing.T) {
 		if !slices.Equal(whole.Average(), second.Average()) {
 			t.Errorf("%s: %v, interrupted %v", name, whole.Average(), second.Average())
 		}
+		wantSameState(t, name, whole, second)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -136,16 +137,21 @@ func TestApproPOBisection(t *testing.T) {
 }
 
 // TestApproPOBracket wants the thresholds of a run with known returns to close in on the optimum: with
-// v₁ ≥ 0.2 the best is 0.6 of arm 0 and 0.4 of arm 1, v₀ = 0.6.
+// v₁ ≥ 0.2 the best is 0.6 of arm 0 and 0.4 of arm 1, v₀ = 0.6. A constant of the cost moves them along.
 func TestApproPOBracket(t *testing.T) {
 	m := roundsModel(t, approArms)
-	c := roundsConfig(t, m, boundedBox(t, []float64{0, 0.2}, []float64{1, 0.5}))
-	c.Task.Cost = linearCost(t, []float64{-1, 0}, boxOf(t, m))
-	c.Confidence.Episodes = 4000
-	l := newLearner(t, "appropo", c).(*approPO)
-	play(t, m, l, 1, 4000)
-	small := 0.005 * math.Hypot(1, 0.5)
-	if st := l.search; st.Up-st.Low > small || st.Threshold != st.Up || st.Low > -0.6+1e-9 || st.Up < -0.6-small {
-		t.Errorf("thresholds %v to %v around -0.6", st.Low, st.Up)
+	for _, constant := range []float64{0, 2.5, -0.25} {
+		c := roundsConfig(t, m, boundedBox(t, []float64{0, 0.2}, []float64{1, 0.5}))
+		goal, err := cost.NewAffine([]float64{-1, 0}, constant, boxOf(t, m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Task.Cost, c.Confidence.Episodes = goal, 4000
+		l := newLearner(t, "appropo", c).(*approPO)
+		play(t, m, l, 1, 4000)
+		small, best := 0.005*math.Hypot(1, 0.5), constant-0.6
+		if st := l.search; st.Up-st.Low > small || st.Threshold != st.Up || st.Low > best+1e-9 || st.Up < best-small {
+			t.Errorf("thresholds %v to %v around %v", st.Low, st.Up, best)
+		}
 	}
 }

@@ -224,5 +224,6 @@ func TestBanditSaved(t *testing.T) {
 		if a, b := l.(Worker).Work(), again.(Worker).Work(); a != b {
 			t.Errorf("%s: work %+v, unsaved %+v", name, b, a)
 		}
+		wantSameState(t, name, l, again)
 	}
 }

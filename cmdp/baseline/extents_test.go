@@ -47,6 +47,31 @@ func logOf(t *testing.T, m *cmdp.Model, pooled, learned bool, episodes int, rng 
 	return counts
 }
 
+// loggedExample draws an example with a log, and what a learner of it is told: of all steps or pooled, with rests or
+// not, returns that are known or learned, and bonuses large or small.
+func loggedExample(t *testing.T, seed uint64, rng *rand.Rand) (*example, Config) {
+	t.Helper()
+	ex := newExample(t, seed, modelSpec{states: 3, actions: 3, horizon: 1 + int(seed)%4, dim: 2,
+		stationary: seed%2 == 0, rests: seed%3 > 0})
+	c := ex.config(1000)
+	c.Bonus = cmdp.TheoryTimes([]float64{1, 0.1, 0.01}[seed%3])
+	c.Pooled = seed%4 == 0
+	if seed%4 == 1 {
+		c.Returns = nil
+	}
+	c.Prior = logOf(t, ex.model, c.Pooled, c.Returns == nil, 40, rng)
+	ex.withNull(&c)
+	return ex, c
+}
+
+// lpOf returns the learner of programs in a learner.
+func lpOf(l cmdp.Learner) *lpLearner {
+	if x, ok := l.(*knapsackLearner); ok {
+		return x.lpLearner
+	}
+	return l.(*lpLearner)
+}
+
 // wantExtent wants no point of a set to lie outside its box, and the box to have the sides that are wanted. With
 // reached some point has to reach each side.
 func wantExtent(t *testing.T, what string, x exact.Points, wantLower, wantUpper []float64, reached bool,
@@ -86,25 +111,9 @@ func wantExtent(t *testing.T, what string, x exact.Points, wantLower, wantUpper 
 func TestExtents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 61))
 	for seed := range uint64(12) {
-		ex := newExample(t, seed, modelSpec{states: 3, actions: 3, horizon: 1 + int(seed)%4, dim: 2,
-			stationary: seed%2 == 0, rests: seed%3 > 0})
-		c := ex.config(1000)
-		c.Bonus = cmdp.TheoryTimes([]float64{1, 0.1, 0.01}[seed%3])
-		c.Pooled = seed%4 == 0
-		if seed%4 == 1 {
-			c.Returns = nil
-		}
-		c.Prior = logOf(t, ex.model, c.Pooled, c.Returns == nil, 40, rng)
-		ex.withNull(&c)
+		ex, c := loggedExample(t, seed, rng)
 		for _, name := range append([]string{"conrl-knapsack", "conrl-convex"}, lpNames...) {
-			var l *lpLearner
-			switch x := newLearner(t, name, c).(type) {
-			case *knapsackLearner:
-				l = x.lpLearner
-			case *lpLearner:
-				l = x
-			}
-			sw := l.sweep
+			sw := lpOf(newLearner(t, name, c)).sweep
 			lower, upper := make([]float64, sw.signals), make([]float64, sw.signals)
 			for h := range sw.horizon {
 				for j := range sw.signals {

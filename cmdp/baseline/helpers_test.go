@@ -1,7 +1,10 @@
 package baseline
 
 import (
+	"bytes"
 	"context"
+	"encoding"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -284,4 +287,14 @@ func boundedBox(t testing.TB, lower, upper []float64) geometry.Compact {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// wantSameState wants learners, or runs, to be in the same state, by all that they save.
+func wantSameState(t *testing.T, what string, x, y any) {
+	t.Helper()
+	first, err := x.(encoding.BinaryMarshaler).MarshalBinary()
+	second, err2 := y.(encoding.BinaryMarshaler).MarshalBinary()
+	if err := errors.Join(err, err2); err != nil || !bytes.Equal(first, second) {
+		t.Errorf("%s: saved once more, the restored one is in another state (%v)", what, err)
+	}
 }

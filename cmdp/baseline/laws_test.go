@@ -3,8 +3,10 @@ package baseline
 import (
 	"encoding"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +94,7 @@ func TestSaved(t *testing.T) {
 			if w, v := fresh.(Worker).Work(), l.(Worker).Work(); w != v {
 				t.Errorf("%s, variant %d: work %+v, unsaved %+v", name, variant, w, v)
 			}
+			wantSameState(t, fmt.Sprintf("%s, variant %d", name, variant), l, fresh)
 			if err := fresh.(encoding.BinaryUnmarshaler).UnmarshalBinary([]byte("x")); err == nil {
 				t.Errorf("%s: restored from rubbish", name)
 			}
@@ -294,6 +297,16 @@ func TestLookup(t *testing.T) {
 	if _, err := New("none", Config{}); err == nil {
 		t.Error("a learner without a name")
 	}
+	for range 2 { // what callers do with the lists is theirs
+		names, all := Names(), Algorithms()
+		for i, a := range all {
+			if a.Name != names[i] {
+				t.Errorf("entry %d is %s, and the name %s", i, a.Name, names[i])
+			}
+		}
+		slices.Reverse(all)
+		clear(names)
+	}
 	seen := map[string]bool{}
 	for _, a := range Algorithms() {
 		if a.New == nil || a.Source == "" || a.Planner == "" || a.Guarantee == "" || a.Certainty == "" || seen[a.Name] {
@@ -342,5 +355,58 @@ func TestConfig(t *testing.T) {
 	c.Knowledge.SafeReturns = []float64{0, 1e6}
 	if _, err := New("dope", c); err == nil {
 		t.Error("an unsafe safe policy")
+	}
+}
+
+// TestDefaultsOfTuning wants a setting that is left at 0 to stand for its default, in every learner that has it and in
+// those that do not, with episodes and without.
+func TestDefaultsOfTuning(t *testing.T) {
+	margin, bonus := DefaultKnapsackMargin, 1.0
+	for _, a := range Algorithms() {
+		ex := newExample(t, 3, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true})
+		c := ex.config(200)
+		c.Bonus = cmdp.TheoryTimes(0.01)
+		ex.withNull(&c)
+		told := Tuning{KnapsackMargin: &margin, ObjectiveBonus: &bonus, MultiplierStep: DefaultMultiplierStep,
+			PriorWeight: DefaultPriorWeight, Correction: DefaultCorrection, Growth: DefaultGrowth}
+		if a.Name == "posterior-safe" {
+			told.PriorWeight = OtherPriorWeight
+		}
+		episodes := 40
+		if a.Slow {
+			episodes = 6
+		}
+		run := func(told Tuning) (each [][]float64) {
+			d := c
+			d.Tuning = told
+			l, err := New(a.Name, d)
+			if errors.Is(err, ErrUnsupported) {
+				return nil
+			} else if err != nil {
+				t.Fatal(a.Name, err)
+			}
+			_, each = play(t, ex.model, l, 5, episodes)
+			return each
+		}
+		if want, got := run(Tuning{}), run(told); !slices.EqualFunc(want, got, slices.Equal) {
+			t.Errorf("%s: told its defaults it plays otherwise", a.Name)
+		}
+		if !a.Endless {
+			continue
+		}
+		rooms := drawnRooms(t, rand.New(rand.NewPCG(30, 73)))
+		told.PriorWeight = OtherPriorWeight
+		mean := func(told Tuning) []float64 {
+			d := rooms.config(400, 4)
+			d.Tuning = told
+			r := cmdp.NewEndlessRunner(rooms.env, newLearner(t, a.Name, d), 4)
+			if err := r.Run(t.Context(), 400); err != nil {
+				t.Fatal(a.Name, err)
+			}
+			return r.Average()
+		}
+		if want, got := mean(Tuning{}), mean(told); !slices.Equal(want, got) {
+			t.Errorf("%s without episodes: told its defaults it has the mean %v: want %v", a.Name, got, want)
+		}
 	}
 }

@@ -1,8 +1,11 @@
 package baseline
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -209,6 +212,72 @@ func TestPosteriorBlocks(t *testing.T) {
 	}
 }
 
+// plansOf tells how often a learner in blocks has planned, or drawn, by something that changes when it does.
+func plansOf(l cmdp.Learner) any {
+	if x, ok := l.(*momaPosterior); ok {
+		return x.model
+	}
+	return l.(Worker).Work().Programs
+}
+
+// TestBlocksByDefinition wants every learner in blocks to plan or draw anew exactly where a block starts: when the
+// episodes have grown by their share since the last start, or when 5% of the steps since then went through choices that
+// were taken twice as often as before it.
+func TestBlocksByDefinition(t *testing.T) {
+	for seed := range uint64(6) {
+		ex := newExample(t, seed, modelSpec{states: 3, actions: 3, horizon: 3, dim: 2, stationary: seed%2 == 0,
+			rests: seed%3 == 0})
+		for _, name := range []string{"posterior", "posterior-plain", "moma-posterior", "posterior-safe"} {
+			c, growth := ex.config(300), []float64{0, 0.3, 5}[seed%3]
+			c.Pooled, c.Seed, c.Tuning.Growth = seed%4 == 0, seed, growth
+			growth = cmp.Or(growth, 0.05)
+			episodes, blocks := 200, 0
+			if name == "posterior-safe" {
+				episodes = 12
+			}
+			l, m := newLearner(t, name, c), ex.model
+			visits, before := map[slot]int{}, map[slot]int{}
+			start, steps, doubled := 0, 0, 0
+			env, tr := rand.New(rand.NewPCG(seed, 1)), cmdp.NewTrajectory(m.Shape())
+			for k := range episodes {
+				planned := plansOf(l)
+				p := l.Policy()
+				starts := float64(k) >= (1+growth)*float64(start) || float64(doubled) >= 0.05*float64(steps)
+				if anew := plansOf(l) != planned; anew != starts {
+					t.Errorf("%s, seed %d: episode %d after a block from %d with %d of %d steps at doubled choices: a block "+
+						"starts %v, want %v", name, seed, k, start, doubled, steps, anew, starts)
+					break
+				}
+				if starts {
+					before, start, steps, doubled = maps.Clone(visits), k, 0, 0
+					blocks++
+				}
+				tr.Play(m, p, env, env)
+				l.Observe(tr)
+				var taken []slot
+				for h := range tr.Steps {
+					if x := (slot{h, tr.States[h], tr.Actions[h]}); x.a >= 0 {
+						if c.Pooled {
+							x.h = 0
+						}
+						visits[x]++
+						taken = append(taken, x)
+					}
+				}
+				for _, x := range taken {
+					steps++
+					if visits[x] >= 2*before[x] {
+						doubled++
+					}
+				}
+			}
+			if blocks < 4 || blocks > episodes*3/4 && name != "posterior-safe" {
+				t.Errorf("%s, seed %d: %d blocks in %d episodes say little", name, seed, blocks, episodes)
+			}
+		}
+	}
+}
+
 // armed is a model of one step with one choice for each return vector.
 func armed(t *testing.T, returns ...[]float64) *cmdp.Model {
 	t.Helper()
@@ -311,34 +380,44 @@ func mustLinear(t *testing.T, m *cmdp.Model) cost.Cost {
 }
 
 // TestPosteriorPooledRanges wants a mean that steps of different ranges share to be drawn on all
-// of them: returns 1 at the first step and 9 at the second are 5 on average. The model of each
+// of them, whichever step is the first: returns 1 at one step and 9 at the other are 5 on average. The model of each
 // step has it cut to the range of the step.
 func TestPosteriorPooledRanges(t *testing.T) {
-	sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 2, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}},
-		First: [][]int32{{0, 2}},
-		Returns: []cmdp.Interval{{Lower: []float64{0}, Upper: []float64{2}},
-			{Lower: []float64{3}, Upper: []float64{10}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newLearner(t, "posterior",
-		Config{Settings: cmdp.Settings{Pooled: true, Confidence: cmdp.Confidence{Episodes: 20000, Failure: 0.1}},
-			Shape: sh, Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOfShape(t, sh))}}).(*posterior)
-	tr := cmdp.NewTrajectory(sh)
-	tr.Steps, tr.Total[0] = 2, 10
-	tr.Return(0)[0], tr.Return(1)[0] = 1, 9
-	for range 20000 {
-		l.Observe(tr)
-	}
-	if x := l.drawer.means(0)[0]; math.Abs(x-5) > 0.1 {
-		t.Errorf("the mean is drawn as %v: want 5 or nearly", x)
-	}
-	drawn, err := l.drawer.model()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if first, second := drawn.Kernel(0).Plain(drawn.Dim()).Returns[0],
-		drawn.Kernel(1).Plain(drawn.Dim()).Returns[0]; first != 2 || math.Abs(second-5) > 0.1 {
-		t.Errorf("the model has %v at the first step and %v at the second: want 2 and 5", first, second)
+	for i, tt := range []struct{ returns, want []float64 }{{[]float64{1, 9}, []float64{2, 5}},
+		{[]float64{0.2, 3.4}, []float64{1.8, 3}}, {[]float64{9, 1}, []float64{5, 2}},
+		{[]float64{3.4, 0.2}, []float64{3, 1.8}}} {
+		lower, upper := []float64{0, 3}, []float64{2, 10}
+		if i >= 2 {
+			slices.Reverse(lower)
+			slices.Reverse(upper)
+		}
+		sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 2, Dim: 1,
+			Start:   []cmdp.StartState{{State: 0, Probability: 1}},
+			First:   [][]int32{{0, 2}},
+			Returns: []cmdp.Interval{{Lower: lower[:1], Upper: upper[:1]}, {Lower: lower[1:], Upper: upper[1:]}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLearner(t, "posterior",
+			Config{Settings: cmdp.Settings{Pooled: true, Confidence: cmdp.Confidence{Episodes: 20000, Failure: 0.1}},
+				Shape: sh, Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOfShape(t, sh))}}).(*posterior)
+		tr := cmdp.NewTrajectory(sh)
+		tr.Steps, tr.Total[0] = 2, floats.Sum(tt.returns)
+		tr.Return(0)[0], tr.Return(1)[0] = tt.returns[0], tt.returns[1]
+		for range 20000 {
+			l.Observe(tr)
+		}
+		if x := l.drawer.means(0)[0]; math.Abs(x-tr.Total[0]/2) > 0.1 {
+			t.Errorf("returns %v: the mean is drawn as %v: want %v or nearly", tt.returns, x, tr.Total[0]/2)
+		}
+		drawn, err := l.drawer.model()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for h, x := range tt.want {
+			if got := drawn.Kernel(h).Plain(drawn.Dim()).Returns[0]; math.Abs(got-x) > 0.1 {
+				t.Errorf("returns %v: the model has %v at step %d: want %v", tt.returns, got, h+1, x)
+			}
+		}
 	}
 }

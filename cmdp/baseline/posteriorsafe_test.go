@@ -89,6 +89,7 @@ func TestPosteriorSafeSaved(t *testing.T) {
 	if !slices.Equal(first, second) {
 		t.Errorf("returns %v, restored %v", first, second)
 	}
+	wantSameState(t, "posterior-safe", one, other)
 	ball, err := geometry.NewBall([]float64{1, 0.5}, 0.25)
 	if err != nil {
 		t.Fatal(err)

@@ -242,7 +242,8 @@ func TestMetricsByBruteForce(t *testing.T) {
 }
 
 // TestMetricsOfDrawnRuns is TestMetricsByBruteForce for drawn runs of any length, and limits that are kept by far,
-// broken by far, or now and then: sums of signed excesses are below 0 in some.
+// broken by far, or now and then: sums of signed excesses are below 0 in some. Where limits were stated, excesses are
+// in the units in which they were.
 func TestMetricsOfDrawnRuns(t *testing.T) {
 	m, rng := diceModel(t), rand.New(rand.NewPCG(30, 65))
 	for trial := range 60 {
@@ -259,7 +260,17 @@ func TestMetricsOfDrawnRuns(t *testing.T) {
 			floats.Scale(1/floats.Norm(n, 2), n)
 			rows = append(rows, cmdp.Constraint{Normal: n, Offset: n[0]*2.7 + n[1]*1.1 + 1.6*rng.Float64()})
 		}
+		if trial%2 == 0 { // as they were stated, in units of their own
+			for i, r := range rows {
+				size := math.Exp(rng.NormFloat64())
+				floats.Scale(size, r.Normal)
+				rows[i].Offset *= size
+			}
+		}
 		d := linearDice(t, m, rows, -3*rng.Float64())
+		if trial%2 == 0 {
+			d.task.Constraints = rows
+		}
 		if trial%3 == 0 {
 			x, y := 2.7+0.5*rng.NormFloat64(), 1.1+0.5*rng.NormFloat64()
 			curved := curvedDice(t, m, 0.05+rng.Float64(), x, y, 2*rng.Float64())
