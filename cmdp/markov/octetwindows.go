@@ -16,9 +16,9 @@ const (
 )
 
 // windows calls sweep with one window of the states after the other in a pass, see slideWindow, by parts of the windows
-// and with rows of which each worker has its own. The first sweep of a window that comes to states from a number on that
-// no window has come to calls fresh with these before. Workers take windows in turn, each of which follows the one
-// before at a distance, see pipeline, so that digits do not depend on how many there are.
+// and with rows of which each worker has its own. Before that it calls fresh with states, as far as a transition leads
+// back, that no window has come near to. Workers take windows in turn, each of which follows the one before at a
+// distance, see pipeline, so that digits do not depend on how many there are.
 func (z *OctetTotals) windows(ctx context.Context, pass int, fresh func(from, to int32),
 	sweep func(r *octetRows, from, to int32)) {
 	var at [][2]int32

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Pursue does jobs, of which each goes on through numbers that rise and may follow the one before at a distance: workers
-// take one after the other in turn. A job calls await before it goes on, until the job before has told, by reached, that
-// it is done with all below a number, or has ended.
+// Pursue does jobs, of which each goes on through numbers that rise and may follow the one before at a distance:
+// workers take one after the other in turn. A job calls await before it goes on, until the job before has told, by
+// reached, that it is done with all below a number, or has ended.
 func Pursue(workers, jobs int, do func(worker, job int, await, reached func(at int64))) {
 	done := make([]atomic.Int64, jobs+1)
 	done[0].Store(math.MaxInt64) // of the one before the first
