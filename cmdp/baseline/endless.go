@@ -77,7 +77,8 @@ func newModel(shape *cmdp.Shape, endless *Endless, start []cmdp.StartState,
 type course struct {
 	*core
 	endless *Endless
-	known   []bool // states that were met
+	known   []bool  // states that were met
+	share   float64 // of the goal of plans, see goalShare: 1 for scaled signals
 	x       courseState
 }
 
@@ -90,7 +91,7 @@ type courseState struct {
 
 // newCourse returns a course before the first step, which is saved with c.
 func newCourse(c *core, endless *Endless) *course {
-	run := &course{core: c, endless: endless, known: make([]bool, c.states)}
+	run := &course{core: c, endless: endless, known: make([]bool, c.states), share: 1}
 	run.x = courseState{At: -1, Visits: c.visits()}
 	c.Keep(&run.x.At, &run.x.Start, &run.x.Length, &run.x.Visits, &run.known)
 	return run
@@ -151,7 +152,7 @@ func (r *course) plan(m *cmdp.Model, err error, task cmdp.Task, rng *rand.Rand) 
 	var result *exact.Result
 	var policy *exact.Policy
 	if err == nil {
-		result, policy, err = planEndless(m, task, endlessOptions(r.state.Episodes), rng)
+		result, policy, err = planEndless(m, task, endlessOptions(r.state.Episodes, r.share), rng)
 	}
 	if err != nil || result.Status == exact.Infeasible {
 		r.state.Work.Infeasible++

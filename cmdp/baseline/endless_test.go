@@ -529,8 +529,11 @@ func TestEndlessDiscountStart(t *testing.T) {
 // where classes are joined, but no more than 0.1.
 func TestEndlessOptions(t *testing.T) {
 	for steps, want := range map[int][2]float64{3: {0.005, 0.1}, 399: {0.0005, 0.05}} {
-		if o := endlessOptions(steps); math.Abs(o.Gap-want[0]) > 1e-15 || math.Abs(o.JoinGap-want[1]) > 1e-15 {
-			t.Errorf("after %d steps gaps %g and %g: want %g", steps, o.Gap, o.JoinGap, want)
+		for _, share := range []float64{1, 0.25} {
+			if o := endlessOptions(steps, share); math.Abs(o.Gap-share*want[0]) > 1e-15 ||
+				math.Abs(o.JoinGap-share*want[1]) > 1e-15 {
+				t.Errorf("after %d steps gaps %g and %g: want %v times %g", steps, o.Gap, o.JoinGap, share, want)
+			}
 		}
 	}
 }

@@ -51,9 +51,25 @@ const (
 // some rare choice doubles in nearly every episode of a large model.
 const doubledShare = 0.05
 
-// posteriorGap over √(k+1) is the relative gap of plans for drawn models: a hundredth of the
+// posteriorGap over √(k+1) is the gap of plans for drawn models, relative to the range of the goal: a hundredth of the
 // error that k episodes leave in a mean of range 1.
 const posteriorGap = 0.01
+
+// goalShare returns the range of a goal over the box of possible returns in shares of its greatest magnitude there, at
+// most 1, by which a gap relative to the range is multiplied: the gap of [exact.Options] is relative to the magnitude
+// where that is greater, which a constant in the goal or in returns makes as large as it likes. It is 1 where there is
+// no goal, or one that is curved over too many returns.
+func goalShare(sh *cmdp.Shape, task cmdp.Task) float64 {
+	if task.Cost == nil {
+		return 1
+	}
+	size, _, err := Ranges(sh, task)
+	if err != nil || size == 0 {
+		return 1
+	}
+	least := cmdp.Task{Cost: task.Cost}.LeastCost(sh)
+	return size / max(size, math.Abs(least), math.Abs(least+size))
+}
 
 // drawnShare is the probability that a block of episodes is planned on a drawn model, and not on the frequencies.
 // Given the same history, the best policy for the mean of the posterior has no greater mean regret than that for a
@@ -94,6 +110,7 @@ type posterior struct {
 	x       posteriorState
 	balance *balance // nil where the past is made good whole, or not at all
 	run     *course  // nil with episodes
+	share   float64  // see goalShare
 }
 
 // posteriorState is what a posterior keeps beyond the core.
@@ -115,8 +132,8 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 		c.Tuning.PriorWeight = cmp.Or(c.Tuning.PriorWeight, DefaultPriorWeight)
 	}
 	l := &posterior{core: core, task: cmdp.Task{Cost: c.Task.Cost, Target: c.Task.Target}, correct: correct,
-		drawer: newDrawer(core.estimate, &c, name),
-		beta:   cmp.Or(c.Tuning.Correction, DefaultCorrection), growth: cmp.Or(c.Tuning.Growth, DefaultGrowth)}
+		drawer: newDrawer(core.estimate, &c, name), share: goalShare(c.Shape, c.Task),
+		beta: cmp.Or(c.Tuning.Correction, DefaultCorrection), growth: cmp.Or(c.Tuning.Growth, DefaultGrowth)}
 	l.x = posteriorState{Total: make([]float64, c.Shape.Dim()), Visits: l.visits()}
 	l.replan = l.begin
 	l.Keep(l.drawer.source, &l.x.Total, &l.x.Start, &l.x.Steps, &l.x.Doubled, &l.x.Visits)
@@ -189,7 +206,7 @@ func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, e
 	}
 	var r *exact.Result
 	if l.run != nil {
-		r, p, err = planEndless(model, task, endlessOptions(l.state.Episodes), l.drawer.rng)
+		r, p, err = planEndless(model, task, endlessOptions(l.state.Episodes, l.share), l.drawer.rng)
 		if err == nil {
 			l.state.Work.Planner += r.Iterations
 		}
@@ -207,7 +224,7 @@ func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, e
 
 // solve solves a task of episodes on a drawn model.
 func (l *posterior) solve(model *cmdp.Model, task cmdp.Task) (*exact.Result, error) {
-	opts := exact.Options{Gap: posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
+	opts := exact.Options{Gap: l.share * posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
 	r, err := BestOrNearest(context.Background(), model, task, opts)
 	if err == nil {
 		l.state.Work.Planner += r.Iterations

@@ -41,6 +41,7 @@ func newPSConRL(c Config) (cmdp.Learner, error) {
 	}
 	l := &psConRL{core: core, course: newCourse(core, c.Endless), task: c.Task,
 		drawer: newDrawer(core.estimate, &c, "psconrl")}
+	l.course.share = goalShare(c.Shape, c.Task)
 	l.core.replan = l.plan
 	l.core.Keep(l.drawer.source)
 	return l, nil
@@ -55,10 +56,10 @@ func (l *psConRL) plan() {
 }
 
 // endlessOptions say how exact a plan after t steps has to be: as for drawn models with episodes, and where
-// classes of states are joined, so that they are left about √t times in t steps.
-func endlessOptions(t int) exact.Options {
+// classes of states are joined, so that they are left about √t times in t steps. The share is [goalShare].
+func endlessOptions(t int, share float64) exact.Options {
 	root := math.Sqrt(float64(t) + 1)
-	return exact.Options{Gap: posteriorGap / root, JoinGap: min(0.1, 1/root), Workers: 1}
+	return exact.Options{Gap: share * posteriorGap / root, JoinGap: share * min(0.1, 1/root), Workers: 1}
 }
 
 // Observe counts a step, and ends the epoch if it is time to.
