@@ -88,15 +88,26 @@ func (l *Linear) add(c cmdp.Constraint, lower, upper []float64) {
 		return
 	}
 	for i, o := range l.Rows {
-		if !floats.Equal(c.Normal, o.Normal) {
+		if !sameDirection(c.Normal, o.Normal) {
 			continue
 		}
-		if c.Offset < o.Offset {
+		if c.Offset/floats.Norm(c.Normal, 2) < o.Offset/floats.Norm(o.Normal, 2) {
 			l.Rows[i] = c
 		}
 		return
 	}
 	l.Rows = append(l.Rows, c)
+}
+
+// sameDirection reports whether two vectors, not zero, differ by a positive factor alone.
+func sameDirection(a, b []float64) bool {
+	p, q := floats.Norm(a, 2), floats.Norm(b, 2)
+	for i := range a {
+		if math.Abs(a[i]/p-b[i]/q) > 1e-15 {
+			return false
+		}
+	}
+	return true
 }
 
 // check returns an error if a form that a caller made does not fit.
