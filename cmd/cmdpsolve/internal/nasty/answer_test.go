@@ -514,41 +514,7 @@ func (g *graph) evaluate(rules []rule, names []string, by reading) ([]float64, e
 // chain evaluates a policy that does the same whenever it comes to a node.
 func (g *graph) chain(does [][]*big.Rat) ([]float64, error) {
 	n := len(g.nodes)
-	next := make([]map[int]*big.Rat, n)
-	gives := make([][]*big.Rat, n)
-	for id, node := range g.nodes {
-		next[id] = map[int]*big.Rat{}
-		gives[id] = vector(len(g.coords))
-		for k, w := range does[id] {
-			c := node.choices[k]
-			for i := range g.coords {
-				addMul(gives[id][i], w, c.gives[i])
-			}
-			for _, b := range c.branches {
-				if w.Sign() > 0 {
-					if next[id][b.node] == nil {
-						next[id][b.node] = new(big.Rat)
-					}
-					addMul(next[id][b.node], w, b.p)
-				}
-			}
-		}
-	}
-	reach := make([]map[int]bool, n)
-	var visit func(from, id int)
-	visit = func(from, id int) {
-		if reach[from][id] {
-			return
-		}
-		reach[from][id] = true
-		for to := range next[id] {
-			visit(from, to)
-		}
-	}
-	for id := range n {
-		reach[id] = map[int]bool{}
-		visit(id, id)
-	}
+	next, gives, reach := g.under(does)
 	started := map[int]bool{}
 	for id, w := range g.start {
 		if w.Sign() > 0 {
@@ -683,6 +649,48 @@ func (g *graph) chain(does [][]*big.Rat) ([]float64, error) {
 		}
 	}
 	return v, nil
+}
+
+// under returns the chances of the next node under a policy, the coordinates that a step gives, and which nodes it may
+// come to from each node.
+func (g *graph) under(does [][]*big.Rat) (next []map[int]*big.Rat, gives [][]*big.Rat, reach []map[int]bool) {
+	n := len(g.nodes)
+	next = make([]map[int]*big.Rat, n)
+	gives = make([][]*big.Rat, n)
+	for id, node := range g.nodes {
+		next[id] = map[int]*big.Rat{}
+		gives[id] = vector(len(g.coords))
+		for k, w := range does[id] {
+			c := node.choices[k]
+			for i := range g.coords {
+				addMul(gives[id][i], w, c.gives[i])
+			}
+			for _, b := range c.branches {
+				if w.Sign() > 0 {
+					if next[id][b.node] == nil {
+						next[id][b.node] = new(big.Rat)
+					}
+					addMul(next[id][b.node], w, b.p)
+				}
+			}
+		}
+	}
+	reach = make([]map[int]bool, n)
+	var visit func(from, id int)
+	visit = func(from, id int) {
+		if reach[from][id] {
+			return
+		}
+		reach[from][id] = true
+		for to := range next[id] {
+			visit(from, to)
+		}
+	}
+	for id := range n {
+		reach[id] = map[int]bool{}
+		visit(id, id)
+	}
+	return next, gives, reach
 }
 
 // gauss solves the square system whose last column is the right side.
