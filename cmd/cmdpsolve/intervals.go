@@ -583,6 +583,9 @@ func notDefined(p *loaded, e *robust.NotDefinedError) string {
 	if more := len(e.At) - len(by); more > 0 {
 		by = append(by, fmt.Sprintf("%d more", more))
 	}
+	if !p.Uncertain() {
+		return fmt.Sprintf("%s is not defined under the policy: by %s, the process %s", what, strings.Join(by, ", "), does)
+	}
 	return fmt.Sprintf("%s is not defined in every model of the intervals: by %s%s, "+
 		"the process may be such that it %s: want lower bounds above 0 there",
 		what, strings.Join(by, ", "), because, does)

@@ -80,7 +80,7 @@ func (p *loaded) stopped(err error) error {
 	switch {
 	case errors.As(err, &none):
 		return usage("%s: %s", p.name, notDefined(p, none))
-	case errors.Is(err, robust.ErrCurved):
+	case errors.Is(err, robust.ErrCurved), errors.Is(err, robust.ErrTotalsBesideMeans):
 		return usage("%s: %w", p.name, trim(err))
 	case !errors.As(err, &no):
 		return stopped(err)

@@ -26,9 +26,12 @@ type endless struct {
 	set *Set
 }
 
+// ErrTotalsBesideMeans says that a set has both, of which no bounds are known together.
+var ErrTotalsBesideMeans = errors.New("robust: bounds of totals beside long-run means are not known: want one of the two")
+
 func newEndless(s *Set) (dynamics, error) {
 	if s.m.Means() && !s.m.Average() {
-		return nil, errors.New("robust: totals beside long-run means: want one of the two")
+		return nil, ErrTotalsBesideMeans
 	}
 	return &endless{s}, nil
 }
