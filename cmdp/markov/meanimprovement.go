@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -12,9 +13,8 @@ import (
 type staleness uint8
 
 const (
-	settled   staleness = iota // nothing
-	evaluated                  // all values, which are those of the policy: its choice gains nothing
-	stale                      // the value of a successor
+	settled staleness = iota // nothing
+	stale                    // the value of a successor
 )
 
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports whether there
@@ -26,21 +26,15 @@ const (
 func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	mean float64) (found, done bool) {
 	slack := p.slack(states, choices, 0)
-	since := stale
-	if p.chain.factors != nil { // values were not found up to a residual
-		since = evaluated
-	}
-	for _, s := range states {
-		p.stale[s] = since
-	}
+	p.lookFirst(states, choices, mean, slack)
 	p.stale[p.cut] = stale // the mean is known to rounding
 	p.before = p.statesBefore()
-	sweeps := 2
+	most := len(states)
 	if p.careful {
-		sweeps = 1
+		most = 1
 	}
 	// To look for the states that are to be swept again costs some too.
-	for n, left := 0, sweeps*len(states); left > 0; n, left = n+1, left-len(states)/64-1 {
+	for n, left := 0, most; left > 0; n, left = n+1, left-len(states)/64-1 {
 		swept, changed, other := p.sweep(states, choices, n%2 == 1, mean, slack)
 		left -= swept
 		found = found || other
@@ -49,6 +43,25 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 		}
 	}
 	return found, false
+}
+
+// lookFirst finds the states in which some choice gains. Only these are to be swept, and what changes with them. It
+// changes nothing else, so that workers can share it.
+func (p *LeastMean) lookFirst(states, choices []int32, mean, slack float64) {
+	work := len(p.kernel.Next) / len(p.Bias) * len(states)
+	parallel.ForStates(p.Workers, len(states), work, func(from, to int) float64 {
+		for j := from; j < to; j++ {
+			s, known := states[j], int32(-1)
+			if p.chain.factors != nil { // values were not found up to a residual: the choice of the policy gains nothing
+				known = choices[j]
+			}
+			p.stale[s] = settled
+			if best, _ := p.bestChoice(s, known, mean, slack); best >= 0 {
+				p.stale[s] = stale
+			}
+		}
+		return 0
+	})
 }
 
 // slack returns by how much a choice has to gain where values are at least as large as size.
@@ -99,13 +112,10 @@ func (p *LeastMean) improveTogether(states, choices []int32, backwards bool, tim
 			if p.stale[s] == settled {
 				continue
 			}
-			known := int32(-1)
-			if p.stale[s] == evaluated {
-				known = choices[j]
-			}
 			p.stale[s] = settled
 			swept++
-			if best := p.improveState(s, known, mean, slack); best >= 0 {
+			if best, value := p.bestChoice(s, -1, mean, slack); best >= 0 {
+				p.Bias[s] = value
 				changed, other = true, other || best != choices[j]
 				choices[j] = best
 				for _, by := range p.before.of(s) {
@@ -119,12 +129,12 @@ func (p *LeastMean) improveTogether(states, choices []int32, backwards bool, tim
 	return swept, improved, other
 }
 
-// improveState gives a state the value of its best choice if that gains more than slack, and returns the choice,
-// or −1. A choice that is known not to gain is not looked at.
-func (p *LeastMean) improveState(s, known int32, mean, slack float64) (best int32) {
+// bestChoice returns the best choice of a state and its value, if that gains more than slack, or −1. A choice that is
+// known not to gain is not looked at.
+func (p *LeastMean) bestChoice(s, known int32, mean, slack float64) (best int32, least float64) {
 	best = -1
 	now := p.Bias[s]
-	least := now
+	least = now
 	for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
 		if c == known || !p.ends.Inside[c] {
 			continue
@@ -147,10 +157,7 @@ func (p *LeastMean) improveState(s, known int32, mean, slack float64) (best int3
 			least, best = now+x/out, c
 		}
 	}
-	if best >= 0 {
-		p.Bias[s] = least
-	}
-	return best
+	return best, least
 }
 
 // listStatesBefore lists, for every state, the other states with a choice inside an end that may lead there.

@@ -84,6 +84,9 @@ const retired = -1
 // iterate ends with relative values that prove the mean of the best class, or with an error, which is errRetires if too
 // many states are near.
 func (y *retirement) iterate(ctx context.Context) error {
+	for _, s := range y.end {
+		y.stale[s] = stale
+	}
 	if err := y.restart(ctx); err != nil {
 		return err
 	}
@@ -117,8 +120,12 @@ func (y *retirement) iterate(ctx context.Context) error {
 	return errRetires
 }
 
-// restart evaluates the class alone, all other states being retired.
+// restart evaluates the class alone, all other states being retired. Those that were retired before are not looked at
+// again: what they lead to is worth no less, and the mean is lower.
 func (y *retirement) restart(ctx context.Context) error {
+	for _, s := range y.states {
+		y.stale[s] = stale
+	}
 	y.gather(func(int32) bool { return false })
 	y.follow()
 	zero := y.best.States[0]
@@ -128,9 +135,6 @@ func (y *retirement) restart(ctx context.Context) error {
 	most := 0.0
 	for _, s := range y.states {
 		most = max(most, y.Bias[s])
-	}
-	for _, s := range y.end {
-		y.stale[s] = stale
 	}
 	y.setPrice(most + y.margin)
 	return nil
