@@ -1,6 +1,11 @@
 package exact
 
-import "math"
+import (
+	"context"
+	"math"
+
+	"cmdpsolve/cmdp/internal/parallel"
+)
 
 // classPaths finds cheap ways between the classes of a long-run mixture inside an end, by the algorithm of Dijkstra. A
 // class is one node: whoever is in it comes to all its states. To take a choice costs as much as it does until
@@ -37,10 +42,41 @@ func (t *longRunMixture) newClassPaths(end int32, least []float64) *classPaths {
 		w.step = 1
 	}
 	p.numberStates(w.states)
+	w.makeRoom()
+	return w
+}
+
+// makeRoom makes the room of a search.
+func (w *classPaths) makeRoom() {
 	n := w.classes + len(w.states)
 	w.distance, w.viaChoice, w.next = make([]float64, n), make([]int32, n), make([]int32, n)
 	w.settled, w.goal = make([]bool, n), make([]bool, n)
-	return w
+	w.queue = nil
+}
+
+// eachWay calls visit with the choices on the way from each class to the next one, and from the last to the first, and
+// the states in which they are taken. So many workers search at the same time, each in room of its own.
+func (w *classPaths) eachWay(ctx context.Context, workers int, visit func(s, c int32)) error {
+	searches := []*classPaths{w}
+	for range min(workers, w.classes) - 1 {
+		beside := *w
+		beside.makeRoom()
+		searches = append(searches, &beside)
+	}
+	for from := 0; from < w.classes; from += len(searches) {
+		parts := min(len(searches), w.classes-from)
+		r := parallel.Relay{Workers: workers, Stages: 1, Parts: parts, Do: func(_, i int) {
+			searches[i].start([]int32{int32((from + i + 1) % w.classes)})
+			searches[i].find(int32(from + i))
+		}}
+		if err := r.Run(ctx); err != nil {
+			return err
+		}
+		for i := range parts {
+			searches[i].visitPath(int32(from+i), visit)
+		}
+	}
+	return nil
 }
 
 // cost returns what a choice costs.

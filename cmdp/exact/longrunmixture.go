@@ -435,19 +435,18 @@ func (t *longRunMixture) addCycle(ctx context.Context, l *link, end int32, least
 	w := t.newClassPaths(end, least)
 	outside := make(map[int32][]int32) // choices on ways outside of classes
 	exits := make(map[int32][]int32)
-	for i := range found {
-		w.start([]int32{int32((i + 1) % len(found))})
-		w.find(int32(i))
-		w.visitPath(int32(i), func(s, c int32) {
-			at := outside
-			if t.classNumber[s] >= 0 {
-				at = exits
-				l.exits[c] = true
-			}
-			if !slices.Contains(at[s], c) {
-				at[s] = append(at[s], c)
-			}
-		})
+	err := w.eachWay(ctx, p.workers, func(s, c int32) {
+		at := outside
+		if t.classNumber[s] >= 0 {
+			at = exits
+			l.exits[c] = true
+		}
+		if !slices.Contains(at[s], c) {
+			at[s] = append(at[s], c)
+		}
+	})
+	if err != nil {
+		return err
 	}
 	st, states := t.cycle(w, found[0].states[0], outside, exits)
 	y := p.chainOf(states, st)
