@@ -84,6 +84,9 @@ type counterFamily struct {
 	toll   float64 // of the first reward, for each step of that
 	rounds bool    // one may go to and fro between some states, which gains 0.01 and loses 0.2 of the first total
 	kept   bool    // the cost never passes the bound
+	// gathers is how much of the first total is asked for, for each unit of the bound: in some states one may go round
+	// for 0.01 of it at a price of 0.02 of the second total. 0 for a curve without such a loop.
+	gathers float64
 }
 
 var counterFamilies = map[string]counterFamily{
@@ -93,6 +96,7 @@ var counterFamilies = map[string]counterFamily{
 	"rounds":   {states: counted, rounds: true},
 	"kept":     {states: counted, waits: true, kept: true},
 	"wide":     {states: 10 * counted},
+	"gathers":  {states: counted, gathers: 2},
 }
 
 // counters builds the product of a model like that which the family counters unfolds, with the totals of two rewards
@@ -108,6 +112,9 @@ func (j job) counters(ctx context.Context, family counterFamily) (*outcome, erro
 		}
 		if family.rounds && s%10 >= 8 {
 			k.Append([]int32{s ^ 1}, []float64{1}, []float64{[]float64{0.01, -0.2}[s%2], 0, 0})
+		}
+		if family.gathers > 0 && s%10 == 9 {
+			k.Append([]int32{s}, []float64{1}, []float64{0.01, -0.02, 0})
 		}
 		k.EndState()
 	}
@@ -142,18 +149,51 @@ func (j job) counters(ctx context.Context, family counterFamily) (*outcome, erro
 	if err != nil {
 		return nil, err
 	}
+	solve := j.counterCurve
+	if family.gathers > 0 {
+		solve = func(ctx context.Context, m *cmdp.Model) (*outcome, error) {
+			return j.gather(ctx, m, family.gathers*most)
+		}
+	}
+	out, err := solve(ctx, p.Model)
+	if err != nil {
+		return nil, err
+	}
+	out.Seconds, out.Processor = time.Since(begin).Seconds(), (harness.ProcessorTime() - used).Seconds()
+	out.Peak, out.Nonzeros, out.Pairs = harness.PeakMemory(), p.Model.Transitions(), p.Model.States()
+	return out, nil
+}
+
+// counterCurve finds the curve of the two totals of a product.
+func (j job) counterCurve(ctx context.Context, m *cmdp.Model) (*outcome, error) {
 	opts := exact.FrontOptions{Options: exact.Options{Workers: j.Threads}, Error: curveError,
 		Over: [][]float64{{-1, 0}, {0, -1}}}
-	r, err := exact.Front(ctx, p.Model, cmdp.Task{Box: endlessBox(2)}, opts)
+	r, err := exact.Front(ctx, m, cmdp.Task{Box: endlessBox(2)}, opts)
 	if err != nil {
 		return nil, err
 	}
 	if r.Status != exact.Optimal {
 		return nil, fmt.Errorf("scale: product: %v, error %g", r.Status, r.Relative)
 	}
-	return &outcome{Seconds: time.Since(begin).Seconds(), Processor: (harness.ProcessorTime() - used).Seconds(),
-		Peak: harness.PeakMemory(), exactOutcome: exactOutcome{Sweeps: r.Iterations, Nonzeros: p.Model.Transitions(),
-			Pairs: p.Model.States()}, structureOutcome: structureOutcome{Points: len(r.Points)}}, nil
+	return &outcome{exactOutcome: exactOutcome{Sweeps: r.Iterations},
+		structureOutcome: structureOutcome{Points: len(r.Points)}}, nil
+}
+
+// gather finds the largest second total of a product with enough of the first one.
+func (j job) gather(ctx context.Context, m *cmdp.Model, least float64) (*outcome, error) {
+	task, err := query.TaskOf(ctx, &problem.Problem{Returns: []string{"first", "second"}, Model: m,
+		Goal: problem.Goal{Maximize: "second"}, Constraints: []problem.Limit{{Return: "first", AtLeast: &least}}})
+	if err != nil {
+		return nil, err
+	}
+	r, err := exact.Solve(ctx, m, task, exact.Options{Workers: j.Threads})
+	if err != nil {
+		return nil, err
+	}
+	if r.Status != exact.Optimal {
+		return nil, fmt.Errorf("scale: product: %v, gap %g", r.Status, r.Gap)
+	}
+	return &outcome{Objective: -r.Objective, exactOutcome: exactOutcome{Bound: -r.Bound, Sweeps: r.Iterations}}, nil
 }
 
 // spender draws the model: 2 choices in each state, with 2 successors, of which the second earns and spends more.

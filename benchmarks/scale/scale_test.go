@@ -235,6 +235,14 @@ func TestCurves(t *testing.T) {
 			points[family] = out.Points
 		}
 	}
+	var most []float64
+	for _, kind := range []string{"generated", "stored"} {
+		out := do(t, job{Kind: kind, Family: "gathers", States: 40_000, Seed: 1, Threads: 1})
+		most = append(most, out.Objective)
+	}
+	if math.Abs(most[0]-most[1]) > 1e-9 {
+		t.Errorf("%g is gathered from rows that are generated, %g from stored ones", most[0], most[1])
+	}
 }
 
 func TestChecksumSeesThePolicy(t *testing.T) {

@@ -26,6 +26,9 @@ type corrections struct {
 func (p *epochTotals) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	x, err := p.solve(ctx, dir, nil)
 	value, margin = x.value, x.margin
+	if err != nil || x.ray != nil {
+		return value, margin, err
+	}
 	defer func() { p.pass.rounds = 0 }()
 	reached := floats.Dot(dir, x.returns)
 	for err == nil && p.pass.rounds < mostCorrections && (math.IsInf(margin, 1) ||

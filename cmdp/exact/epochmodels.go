@@ -317,7 +317,7 @@ func (m *epochModels) leastTotal(ctx context.Context, dir []float64) (float64, e
 			bound = value - margin
 		}
 	}
-	if errors.Is(err, ErrNoTotal) || errors.Is(err, errNoEnd) {
+	if errors.Is(err, ErrNoTotal) {
 		err = nil
 	}
 	return bound, err

@@ -34,7 +34,7 @@ const mostTogether = 1 << 14
 // SolvesEpochs reports whether a model of epochs is one for a task, or for the trade-off between some directions within
 // its limits: it has no giant components and, where choices are not offered, policies that stay in an epoch for ever
 // gain nothing by that. Rows of other models are to be stored. Where all choices are offered the planner stores them
-// itself once a policy gains for ever.
+// itself once a policy has to remember which loops it is done with.
 func (p *Planner) SolvesEpochs(ctx context.Context, task cmdp.Task, over ...[]float64) (bool, error) {
 	if p.m == nil || p.m.Epochs() == nil {
 		return false, errors.New("exact: no model of epochs")
@@ -73,8 +73,11 @@ func (p *Planner) epochModels(ctx context.Context) (_ *epochModels, err error) {
 	return p.epochs, err
 }
 
-// withRelevance returns the pricer for what matters.
+// withRelevance returns the pricer for what matters. States are left out where rows are stored.
 func (m *epochModels) withRelevance(ctx context.Context, c relevance) (*epochTotals, error) {
+	if len(c.without) > 0 {
+		return nil, errWantsRows
+	}
 	p := m.newTotals(c)
 	return p, p.restrictToProper(ctx)
 }
@@ -105,7 +108,7 @@ func (p *epochTotals) traits() traits {
 		relevanceOnly: p.endless, simultaneous: p.simultaneous}
 	if p.endless {
 		out.relevance = &p.relevance
-		out.improper = func(context.Context) (bool, error) { return p.harm, nil }
+		out.improper, out.rays = func(context.Context) (bool, error) { return p.harm, nil }, p
 	}
 	return out
 }
@@ -120,7 +123,7 @@ func (p *epochTotals) extent(ctx context.Context, lower, upper []float64) error 
 
 func (p *epochTotals) price(ctx context.Context, dir []float64, _ float64) (pricedPolicy, error) {
 	out, err := p.solve(ctx, dir, nil)
-	if err != nil || !p.pass.stays {
+	if err != nil || out.ray != nil || !p.pass.stays {
 		return out, err
 	}
 	policy, err := p.recoverPolicy(ctx, []column{{dir: dir}}, []float64{1}, face{}, 0)
@@ -135,12 +138,12 @@ func (p *epochTotals) price(ctx context.Context, dir []float64, _ float64) (pric
 func (p *epochTotals) recoverPolicy(ctx context.Context, columns []column, weights []float64, _ face,
 	_ float64) (*Policy, error) {
 	out := &Policy{}
-	for j, c := range columns {
-		actions := markov.NewPackedActions(p.m.States(), p.actions)
-		if _, err := p.solve(ctx, c.dir, &actions); err != nil {
-			return nil, err
-		}
-		out.mixture = append(out.mixture, WeightedPolicy{weights[j], NewPolicy([]markov.Rule{{Actions: actions}})})
+	parts, err := p.weightedRules(ctx, columns, weights)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range parts {
+		out.mixture = append(out.mixture, WeightedPolicy{o.weight, NewPolicy([]markov.Rule{o.st})})
 	}
 	if len(columns) == 1 {
 		return out.mixture[0].Policy, nil
@@ -148,13 +151,13 @@ func (p *epochTotals) recoverPolicy(ctx context.Context, columns []column, weigh
 	return out, nil
 }
 
-// solve finds the policy that is cheapest in a direction, with a bound that is proved. actions, if not nil, are set to
-// those of the policy. Where a policy gains for ever by what rounding leaves of a direction on the side that does not
-// matter, the policy is that without it, and has no bound.
+// solve finds the policy that is cheapest in a direction, with a bound that is proved, or a ray. actions, if not nil, are
+// set to those of the policy. Where a policy gains for ever by what rounding leaves of a direction on the side that does
+// not matter, the policy is that without it, and has no bound.
 func (p *epochTotals) solve(ctx context.Context, dir []float64, actions *markov.Actions) (out pricedPolicy,
 	err error) {
 	out, err = p.solveDirection(ctx, dir, actions)
-	if !errors.Is(err, errNoEnd) {
+	if err != nil || out.ray == nil {
 		return out, err
 	}
 	rest := slices.Clone(dir)
@@ -212,6 +215,7 @@ type epochPass struct {
 	right, solution   []float64
 	onlyReached       bool        // states that do not come up do not count
 	stays             bool        // the policy may stay somewhere for ever and return something
+	endless           []int32     // states of the quotient in which a policy gains for ever, see solveEpoch
 	gains             [][]float64 // of a step in loops whose returns cancel out in the direction
 	rationalWork      int         // what is done in rational arithmetic, see mostRationalPass
 	corrections
@@ -239,7 +243,12 @@ func (p *epochPass) solve(ctx context.Context, dir []float64, perturbation float
 	for p.epoch = p.e.Len() - 1; p.epoch >= 0; p.epoch-- {
 		if p.comesUp[p.epoch] {
 			p.enter()
-			if err := p.solveEpoch(ctx); err != nil {
+			err := p.solveEpoch(ctx)
+			if errors.Is(err, errEndless) {
+				out, err = p.ray(ctx)
+				return out, true, err
+			}
+			if err != nil {
 				return out, false, err
 			}
 			if err := p.correct(ctx); err != nil {
@@ -333,11 +342,14 @@ func (p *epochPass) record(actions *markov.Actions) {
 	})
 }
 
+// errEndless says that a policy gains for ever in endless states of the epoch.
+var errEndless = errors.New("exact: a policy gains for ever in an epoch")
+
 // solveEpoch finds values, policy and returns of the states of the epoch. A place where a policy gains for ever may be
 // one that does not come up.
 func (p *epochPass) solveEpoch(ctx context.Context) error {
 	err := p.solveComponents(ctx)
-	if errors.Is(err, errNoEnd) {
+	if errors.Is(err, errEndless) {
 		p.onlyReached = true
 		p.restrict()
 		p.resetComponents()
@@ -423,7 +435,8 @@ func (p *epochPass) solveState(n int32) error {
 		}
 		if out == 0 { // for ever
 			if x < -cancellation*size {
-				return errNoEnd
+				p.endless, p.chosen[n] = []int32{n}, i
+				return errEndless
 			}
 			if x <= cancellation*size && size > 0 {
 				p.addGain(markov.Loop{Choices: q.Choice[i : i+1], Share: []float64{1}})
@@ -439,7 +452,8 @@ func (p *epochPass) solveState(n int32) error {
 		}
 	}
 	if math.IsInf(best, 1) {
-		return errNoEnd
+		p.endless, p.chosen[n] = []int32{n}, -1
+		return errEndless
 	}
 	p.components.Values[n] = best
 	out := p.setReturns(n, n, n+1)
@@ -503,7 +517,10 @@ func (p *epochPass) solveComponent(ctx context.Context, i int, lo, hi int32) err
 	p.setRewards(lo, hi)
 	endless, err := z.SolveComponent(ctx, i)
 	if endless != nil && err == nil {
-		err = errNoEnd
+		p.endless, err = endless, errEndless
+		for _, n := range endless {
+			p.chosen[n] = z.Policy[n]
+		}
 	}
 	if err != nil {
 		return err
@@ -578,6 +595,7 @@ func (p *epochPass) setRewards(lo, hi int32) {
 	c, q, z, largest := p.class, p.quotient, p.components, 0.0
 	for i := q.First[lo]; i < q.First[hi]; i++ {
 		if q.Choice[i] == markov.Stay {
+			z.Reward[i], z.Weight[i] = 0, 0 // corrections had others
 			continue
 		}
 		x, size, inside := c.reward[q.Choice[i]], c.size[q.Choice[i]], 0.0

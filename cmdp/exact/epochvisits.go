@@ -74,6 +74,8 @@ type epochVisits struct {
 	share    []float64
 	// forEver, if not nil, is called with what the policy does for ever.
 	forEver func(s, choice int32, returns []float64)
+	// visited, if not nil, is called with the visits of a state in an epoch.
+	visited func(epoch int, s int32, visits float64)
 }
 
 func (v *epochVisits) at(epoch int) []float64 {
@@ -121,6 +123,9 @@ func (v *epochVisits) visit(ctx context.Context) error {
 			}
 		}
 		for n := lo; n < hi; n++ {
+			if v.visited != nil {
+				v.visited(v.epoch, q.Origin[n], v.solution[n-lo])
+			}
 			v.handOn(q.Origin[n], v.solution[n-lo], lo, hi)
 		}
 	}

@@ -259,7 +259,7 @@ func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st 
 	for _, c := range t.rays {
 		differ = append(differ, c.ray.states...)
 	}
-	visited, err := p.visitChoices(ctx, differ, parts)
+	visited, err := visitChoices(ctx, p, differ, parts)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -25,15 +25,22 @@ import (
 // there in the end need not go round them before.
 func (s *rayRecovery) withMemory(r *Result, b *policyMixture, right func(r *Result) bool) (bool,
 	error) {
+	if len(b.rays) == 0 || s.opts.memoryless {
+		return false, nil
+	}
+	model, err := s.model.withRows()
+	if model == nil || err != nil {
+		return false, err
+	}
 	fewer := &policyMixture{parts: b.parts}
 	for j, c := range b.rays {
-		if !s.model.mayStay(c.ray) {
+		if !model.mayStay(c.ray) {
 			fewer.rays, fewer.steps = append(fewer.rays, c), append(fewer.steps, b.steps[j])
 		}
 	}
-	ok, err := s.doneWithLoops(r, b, right)
-	if !ok && err == nil && len(fewer.rays) < len(b.rays) {
-		ok, err = s.doneWithLoops(r, fewer, right)
+	ok, err := s.doneWithLoops(r, model, b, right)
+	if !ok && err == nil && len(fewer.rays) > 0 && len(fewer.rays) < len(b.rays) {
+		ok, err = s.doneWithLoops(r, model, fewer, right)
 	}
 	return ok, err
 }
@@ -48,17 +55,14 @@ func (p *infiniteHorizon) mayStay(r *ray) bool {
 }
 
 // doneWithLoops is withMemory for all rays of a mixture.
-func (s *rayRecovery) doneWithLoops(r *Result, b *policyMixture, right func(r *Result) bool) (bool,
-	error) {
-	if len(b.rays) == 0 || s.opts.memoryless {
-		return false, nil
-	}
+func (s *rayRecovery) doneWithLoops(r *Result, model *infiniteHorizon, b *policyMixture,
+	right func(r *Result) bool) (bool, error) {
 	loops := disjointLoops(b.rays)
 	var leaving [][]bool
 	for _, rays := range loops {
-		leaving = append(leaving, s.model.leavingChoices(rays))
+		leaving = append(leaving, model.leavingChoices(rays))
 	}
-	ok, err := s.doneBy(r, b, loops, leaving, right)
+	ok, err := s.doneBy(r, model, b, loops, leaving, right)
 	if !ok || err != nil {
 		return ok, err
 	}
@@ -74,7 +78,7 @@ func (s *rayRecovery) doneWithLoops(r *Result, b *policyMixture, right func(r *R
 	if same {
 		return true, nil
 	}
-	ok, err = s.doneBy(&fewer, b, loops, leaving, right)
+	ok, err = s.doneBy(&fewer, model, b, loops, leaving, right)
 	if ok && err == nil {
 		*r = fewer
 	}
@@ -121,20 +125,20 @@ func (r *Result) mixture() []WeightedPolicy {
 }
 
 // doneBy is doneWithLoops where some choices, of each loop, say that it is done.
-func (s *rayRecovery) doneBy(r *Result, b *policyMixture, loops [][]column, leaving [][]bool,
-	right func(r *Result) bool) (bool, error) {
+func (s *rayRecovery) doneBy(r *Result, model *infiniteHorizon, b *policyMixture, loops [][]column,
+	leaving [][]bool, right func(r *Result) bool) (bool, error) {
 	var monitors []monitor.Monitor
 	for i := range loops {
 		monitors = append(monitors, &monitor.ChoiceTaken{Title: fmt.Sprintf("done with loop %d", i+1), Choices: leaving[i]})
 	}
-	product, err := monitor.New(monitor.Spec{Model: s.model.m, Monitors: monitors})
+	product, err := monitor.New(monitor.Spec{Model: model.m, Monitors: monitors})
 	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("exact: %w", err)
 	}
-	l, err := newLoopProduct(s.ctx, s.model, product)
+	l, err := newLoopProduct(s.ctx, model, product)
 	if err != nil {
 		return false, err
 	}
@@ -275,7 +279,7 @@ func (l *loopProduct) loopStates(ctx context.Context, parts []weightedRule, rays
 	for _, s := range states {
 		pairs = append(pairs, l.pairs[s]...)
 	}
-	visited, err := l.to.visitChoices(ctx, pairs, parts)
+	visited, err := visitChoices(ctx, l.to, pairs, parts)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		r, err := p.solve(ctx, task, opts)
 		if err == nil && r.Status == Undecided && p.decidesByRows(ctx, r, opts) {
 			undecided = r
-			return nil, errNoEnd
+			return nil, errWantsRows
 		}
 		return r, err
 	})

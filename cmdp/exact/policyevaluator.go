@@ -27,6 +27,22 @@ type policyEvaluator struct {
 
 func (p *policyEvaluator) dim() int { return p.m.Dim() }
 
+func (p *policyEvaluator) process() *cmdp.Model { return p.m }
+
+func (p *policyEvaluator) actionsIn(s int32) int { return int(p.k.First[s+1] - p.k.First[s]) }
+
+func (p *policyEvaluator) visitsAt(ctx context.Context, st *markov.Rule, states []int32) ([]float64, error) {
+	x, err := p.visits(ctx, st, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(states))
+	for i, s := range states {
+		out[i] = p.visitsTo(x, s)
+	}
+	return out, nil
+}
+
 // visitsTo returns the visits of a state of the model, 0 for one without choices.
 func (p *policyEvaluator) visitsTo(x *markov.Occupancy, s int32) float64 {
 	return x.Counts[p.quotient.Number[s]]

@@ -61,7 +61,7 @@ type traits struct {
 	// nil where none does.
 	improper func(ctx context.Context) (bool, error)
 	// rays answers that V* is −∞ in a direction, and how policies go on for ever there; nil where that does not happen.
-	rays *infiniteHorizon
+	rays rayModel
 	// purificationCost says how long it takes to make one policy of a mixture of columns; nil where it is never long.
 	purificationCost func(columns []column) purificationCost
 	// crossover returns a policy between two columns, see infiniteHorizon.crossover; nil where purificationCost is.

@@ -80,8 +80,11 @@ func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f 
 				}
 				columns = append(columns, newColumn(x, dir))
 			}
-			mixture := &policyMixture{parts: p.weightedRules(columns, []float64{0.1, 0.2, 0.3, 0.4})}
-			policy, err := mixture.averageVisits(t.Context(), p)
+			parts, err := p.weightedRules(t.Context(), columns, []float64{0.1, 0.2, 0.3, 0.4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy, err := (&policyMixture{parts: parts}).averageVisits(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,13 +16,35 @@ type ray struct {
 	policy *markov.Rule
 }
 
+// followedBy makes a policy stay in the place of the ray.
+func (r *ray) followedBy(st *markov.Rule) {
+	for _, s := range r.states {
+		delete(st.Mixed, s)
+		st.Actions.Set(int(s), r.policy.Actions.At(int(s)))
+		if probs, ok := r.policy.Mixed[s]; ok {
+			st.Mix(s, probs)
+		}
+	}
+}
+
 // recurrentRay returns the place where the policy of a quotient goes on for ever with a
 // negative gain in a direction.
 func (p *infiniteHorizon) recurrentRay(ctx context.Context, q *markov.Quotient, policy *markov.Actions, endless []int32,
 	stuck bool) (pricedPolicy, error) {
-	if stuck && p.neutralEnds == nil { // it can go nowhere, since values are beyond all numbers
-		return pricedPolicy{}, markov.ErrSingular
+	var places *markov.EndComponents
+	if stuck {
+		places = p.neutralEnds
+		if places == nil { // it can go nowhere, since values are beyond all numbers
+			return pricedPolicy{}, markov.ErrSingular
+		}
 	}
+	return p.rayIn(ctx, p.chain, q, policy, endless, places)
+}
+
+// rayIn is recurrentRay. Where every policy goes on for ever in the endless states it takes all choices of one of the
+// places, which are end components; these are nil elsewhere.
+func (p *policyEvaluator) rayIn(ctx context.Context, y *markov.Chain, q *markov.Quotient, policy *markov.Actions,
+	endless []int32, places *markov.EndComponents) (pricedPolicy, error) {
 	st := &markov.Rule{Actions: *policy}
 	in := make([]bool, q.Rest+1)
 	for _, n := range endless {
@@ -34,21 +56,20 @@ func (p *infiniteHorizon) recurrentRay(ctx context.Context, q *markov.Quotient, 
 		if !in[n] || n == q.Rest {
 			continue
 		}
-		if stuck { // one of the neutral end components that it can go to
+		if places != nil {
 			if place < 0 {
-				place = p.neutralEnds.Of[s]
+				place = places.Of[s]
 			}
-			if place < 0 || p.neutralEnds.Of[s] != place {
+			if place < 0 || places.Of[s] != place {
 				continue
 			}
-			p.uniformInside(st, int32(s))
+			p.uniformInside(st, int32(s), places)
 		}
 		of[s] = true
 		lo, hi = min(lo, p.quotient.Number[s]), max(hi, p.quotient.Number[s]+1)
 	}
 	// The states of a component are numbered one after the other, and between those in
 	// question others may be, whose way does not lead there.
-	y := p.chain
 	y.Reset()
 	for n := lo; n < hi; n++ {
 		leak := 0.0
@@ -99,13 +120,12 @@ func (p *infiniteHorizon) recurrentRay(ctx context.Context, q *markov.Quotient, 
 	return pricedPolicy{returns: gain, value: math.Inf(-1), ray: r}, nil
 }
 
-// uniformInside lets the policy take all choices that stay in the neutral end component of a state,
-// with the same probability.
-func (p *infiniteHorizon) uniformInside(st *markov.Rule, s int32) {
+// uniformInside lets the policy take all choices that stay in the end component of a state, with the same probability.
+func (p *policyEvaluator) uniformInside(st *markov.Rule, s int32, ends *markov.EndComponents) {
 	n := p.k.First[s+1] - p.k.First[s]
 	probs, kept := make([]float64, n), 0.0
 	for a := range n {
-		if p.neutralEnds.Inside[p.k.First[s]+a] {
+		if ends.Inside[p.k.First[s]+a] {
 			probs[a] = 1
 			kept++
 		}

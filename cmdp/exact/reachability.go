@@ -46,7 +46,7 @@ func (s *rayRecovery) reachRays(parts []weightedRule, rays []column) ([]*reachin
 		for _, w := range out {
 			seen = slices.Concat(seen, w.parts)
 		}
-		visited, err := s.model.visitChoices(s.ctx, states, seen)
+		visited, err := visitChoices(s.ctx, s.model, states, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +76,10 @@ func (s *recovery) checkRaysReached() error {
 		return nil
 	}
 	of := &rayRecovery{s, s.traits.rays}
-	b := of.mixtureOf(s.incumbent.lambda)
-	_, err := of.reachRays(b.parts, b.rays)
+	b, err := of.mixtureOf(s.incumbent.lambda)
+	if err == nil {
+		_, err = of.reachRays(b.parts, b.rays)
+	}
 	return err
 }
 
@@ -90,29 +92,28 @@ func (s *rayRecovery) mixtureReaching(states []int32) (*reachingMixture, error) 
 	for _, r := range s.master.rows {
 		rows = append(rows, r.Constraint)
 	}
-	n, verdict, err := s.model.maximizeReaching(s.ctx, states, rows, s.lower, s.upper, opts)
+	q, err := s.model.reaching(s.ctx, states)
+	if err != nil {
+		return nil, err
+	}
+	n, verdict, err := maximizeReaching(s.ctx, q, rows, s.lower, s.upper, opts)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case verdict == Optimal && -n.incumbent.cost > unreachableProbability:
-		return n.reachingMixtureOf(n.traits.rays, states), nil
+		return n.reachingMixtureOf(states)
 	case n.provesUnreachable(verdict):
 		return nil, nil
 	}
 	return nil, errReachability
 }
 
-// maximizeReaching maximises the probability of coming to one of some states within limits, in a model of two
-// copies. What it returns has minimised its negative.
-func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, rows []cmdp.Constraint, lower,
-	upper []float64,
+// maximizeReaching maximises the probability of coming to the second copy of a model of two copies within limits. What
+// it returns has minimised its negative.
+func maximizeReaching(ctx context.Context, q pricer, rows []cmdp.Constraint, lower, upper []float64,
 	opts Options) (*columnGeneration, Verdict, error) {
-	d := p.dim()
-	q, err := p.twoCopies(ctx, states)
-	if err != nil {
-		return nil, 0, err
-	}
+	d := q.dim() - 1
 	box, err := geometry.NewBox(append(slices.Clone(lower), 0), append(slices.Clone(upper), 1))
 	if err != nil {
 		return nil, 0, fmt.Errorf("exact: %w", err)
@@ -126,11 +127,11 @@ func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, 
 		task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: append(slices.Clone(r.Normal), 0),
 			Offset: r.Offset})
 	}
-	reaching, err := newProgram(ctx, &totalReward{q}, task, opts)
+	reaching, err := newProgram(ctx, q, task, opts)
 	if err != nil {
 		return nil, 0, err
 	}
-	n, err := newColumnGeneration(ctx, &totalReward{q}, reaching)
+	n, err := newColumnGeneration(ctx, q, reaching)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -154,28 +155,28 @@ func (s *columnGeneration) provesUnreachable(verdict Verdict) bool {
 var errReachability = errors.New("exact: whether a place can be reached within the limits is not known")
 
 // reachingMixtureOf returns the incumbent of a model of two copies.
-func (s *columnGeneration) reachingMixtureOf(q *infiniteHorizon, states []int32) *reachingMixture {
-	w := &reachingMixture{returns: s.incumbent.v[:len(s.incumbent.v)-1]}
-	for j, x := range s.incumbent.lambda {
-		c := s.master.columns[j]
-		switch {
-		case !(x > 0):
-		case c.ray == nil:
-			w.parts = append(w.parts, weightedRule{p: q, st: markov.Rule{Actions: *c.policy.actions()}, weight: x,
-				reaching: states})
-		default:
-			c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.inModel(int32(q.m.States()/2))
-			w.rays, w.steps = append(w.rays, c), append(w.steps, x)
-		}
+func (s *columnGeneration) reachingMixtureOf(states []int32) (*reachingMixture, error) {
+	of := &rayRecovery{&recovery{columnGeneration: s}, s.traits.rays}
+	b, err := of.mixtureOf(s.incumbent.lambda)
+	if err != nil {
+		return nil, err
 	}
-	return w
+	for i := range b.parts {
+		b.parts[i].reaching = states
+	}
+	n := int32(s.traits.rays.process().States() / 2)
+	for i := range b.rays {
+		c := &b.rays[i]
+		c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.moved(int(n), math.MaxInt, func(s int32) int32 { return s % n })
+	}
+	return &reachingMixture{*b, s.incumbent.v[:len(s.incumbent.v)-1]}, nil
 }
 
-// inModel returns a ray of a model of two copies in the model itself, which has so many states.
-func (r *ray) inModel(states int32) *ray {
-	out := &ray{share: r.share, policy: &markov.Rule{Actions: markov.NewActions(int(states), math.MaxInt)}}
+// moved returns a ray in a model of so many states with so many actions.
+func (r *ray) moved(states, actions int, at func(s int32) int32) *ray {
+	out := &ray{share: r.share, policy: &markov.Rule{Actions: markov.NewPackedActions(states, actions)}}
 	for _, s := range r.states {
-		to := s % states
+		to := at(s)
 		out.states = append(out.states, to)
 		out.policy.Actions.Set(int(to), r.policy.Actions.At(int(s)))
 		if probs, ok := r.policy.Mixed[s]; ok {
@@ -185,8 +186,25 @@ func (r *ray) inModel(states int32) *ray {
 	return out
 }
 
-// twoCopies returns the pricer of a model of two copies of the states, one after the other. It goes to the second one
-// when it comes to one of some states, and a return more has the probability of that.
+func (p *infiniteHorizon) reaching(ctx context.Context, states []int32) (pricer, error) {
+	q, err := p.twoCopies(ctx, states)
+	return &totalReward{q}, err
+}
+
+func (p *infiniteHorizon) matter(i int) bool { return p.up[i] || p.down[i] }
+
+func (p *infiniteHorizon) nearest(_ context.Context, _ []weightedRule, rays []column) ([]column, error) {
+	return rays, nil
+}
+
+func (p *infiniteHorizon) averaged(ctx context.Context, b *policyMixture) ([]WeightedPolicy, error) {
+	policy, err := b.averageVisits(ctx, p)
+	return []WeightedPolicy{{1, policy}}, err
+}
+
+func (p *infiniteHorizon) withRows() (*infiniteHorizon, error) { return p, nil }
+
+// twoCopies is reaching.
 func (p *infiniteHorizon) twoCopies(ctx context.Context, states []int32) (*infiniteHorizon, error) {
 	k, d, n := p.k, p.dim(), int32(p.m.States())
 	in := make([]bool, n)

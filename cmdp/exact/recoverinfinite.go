@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 
@@ -14,19 +15,30 @@ import (
 // A weightedRule is a policy with its weight in a mixture. Its model is that of the mixture, or two
 // copies of it, see twoCopies.
 type weightedRule struct {
-	p        *infiniteHorizon
+	p        visitCounter
 	st       markov.Rule
 	weight   float64
 	reaching []int32 // nil for the model of the mixture
 }
 
+// A visitCounter counts how often stationary policies of a model visit its states.
+type visitCounter interface {
+	process() *cmdp.Model
+	// actionsIn returns how many actions a state has.
+	actionsIn(s int32) int
+	// visitsAt returns the visits of some states, in ascending order. Those in which a policy goes on for ever count their arrivals.
+	visitsAt(ctx context.Context, st *markov.Rule, states []int32) ([]float64, error)
+	// evaluate returns the expected returns of a policy.
+	evaluate(ctx context.Context, p *Policy) ([]float64, error)
+}
+
 // weightedRules returns the parts that columns are.
-func (p *infiniteHorizon) weightedRules(columns []column, weights []float64) []weightedRule {
-	var out []weightedRule
+func (p *infiniteHorizon) weightedRules(_ context.Context, columns []column,
+	weights []float64) (out []weightedRule, err error) {
 	for j, c := range columns {
 		out = append(out, weightedRule{p: p, st: markov.Rule{Actions: *c.policy.actions()}, weight: weights[j]})
 	}
-	return out
+	return out, nil
 }
 
 // recoverPolicy averages the visits of the mixed policies, see finiteHorizon.recoverPolicy,
@@ -40,8 +52,11 @@ func (p *infiniteHorizon) recoverPolicy(ctx context.Context, columns []column, w
 			return nil, err
 		}
 	}
-	mixture := &policyMixture{parts: p.weightedRules(columns, weights)}
-	policy, err := mixture.averageVisits(ctx, p)
+	parts, err := p.weightedRules(ctx, columns, weights)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := (&policyMixture{parts: parts}).averageVisits(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +103,8 @@ func (p *policyEvaluator) purificationCost(columns []column) purificationCost {
 
 // averageVisits returns the policy of a model with the averaged visits of the parts. The steps that rays add are visits
 // too, and one of the policies has to come to their places.
-func (b *policyMixture) averageVisits(ctx context.Context, p *infiniteHorizon) (*Policy, error) {
-	rest, most, states := &b.parts[0].st.Actions, 0.0, int32(p.m.States())
+func (b *policyMixture) averageVisits(ctx context.Context, p visitCounter) (*Policy, error) {
+	rest, most, states := &b.parts[0].st.Actions, 0.0, int32(p.process().States())
 	for i, o := range b.parts {
 		if o.p == p && o.weight > most {
 			rest, most = &b.parts[i].st.Actions, o.weight
@@ -101,7 +116,7 @@ func (b *policyMixture) averageVisits(ctx context.Context, p *infiniteHorizon) (
 	}
 	for s := range states {
 		apart := func(o weightedRule) bool {
-			for at := s; at < int32(o.p.m.States()); at += states {
+			for at := s; at < int32(o.p.process().States()); at += states {
 				if _, draws := o.st.Mixed[at]; draws || o.st.Actions.At(int(at)) != rest.At(int(s)) {
 					return true
 				}
@@ -115,7 +130,7 @@ func (b *policyMixture) averageVisits(ctx context.Context, p *infiniteHorizon) (
 	visited := new(choiceVisits)
 	if len(differ) > 0 {
 		var err error
-		visited, err = p.visitChoices(ctx, differ, b.parts)
+		visited, err = visitChoices(ctx, p, differ, b.parts)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +142,11 @@ func (b *policyMixture) averageVisits(ctx context.Context, p *infiniteHorizon) (
 	}
 	out := &Policy{steps: []markov.Rule{{Actions: rest.Clone()}}}
 	if most == 0 { // of a model of several copies
-		out.steps[0].Actions = markov.NewPackedActions(int(states), p.mostActions)
+		actions := 0
+		for s := range states {
+			actions = max(actions, p.actionsIn(s))
+		}
+		out.steps[0].Actions = markov.NewPackedActions(int(states), actions)
 		for s := range int(states) {
 			out.steps[0].Actions.Set(s, rest.At(s))
 		}
@@ -145,23 +164,27 @@ type choiceVisits struct {
 }
 
 // visitChoices adds up the visits that policies bring to the choices of some states.
-func (p *policyEvaluator) visitChoices(ctx context.Context, states []int32, parts []weightedRule) (*choiceVisits,
-	error) {
+func visitChoices(ctx context.Context, p visitCounter, states []int32, parts []weightedRule) (*choiceVisits, error) {
+	n := int32(p.process().States())
 	slices.Sort(states)
 	out := &choiceVisits{states: slices.Compact(states)}
 	for _, s := range out.states {
-		out.mass = append(out.mass, make([]float64, p.k.First[s+1]-p.k.First[s]))
+		out.mass = append(out.mass, make([]float64, p.actionsIn(s)))
 	}
 	for _, o := range parts {
-		x, err := o.p.visits(ctx, &o.st, 0)
+		var copies []int32
+		for at := int32(0); at < int32(o.p.process().States()); at += n {
+			for _, s := range out.states {
+				copies = append(copies, at+s)
+			}
+		}
+		visits, err := o.p.visitsAt(ctx, &o.st, copies)
 		if err != nil {
 			return nil, err
 		}
-		for at := int32(0); at < int32(o.p.m.States()); at += int32(p.m.States()) {
-			for _, s := range out.states {
-				if y := o.p.visitsTo(x, at+s); y > 0 {
-					out.add(o.weight*y, &o.st, at+s, s)
-				}
+		for j, s := range copies {
+			if visits[j] > 0 {
+				out.add(o.weight*visits[j], &o.st, s, s%n)
 			}
 		}
 	}

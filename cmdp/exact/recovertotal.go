@@ -17,7 +17,26 @@ import (
 // like. It tries candidates, from the simplest on, until the returns of one, evaluated, are right.
 type rayRecovery struct {
 	*recovery
-	model *infiniteHorizon
+	model rayModel
+}
+
+// A rayModel is the pricer of totals that policies may collect for ever along rays.
+type rayModel interface {
+	visitCounter
+	dim() int
+	// matter reports whether return i matters on some side.
+	matter(i int) bool
+	weightedRules(ctx context.Context, columns []column, weights []float64) ([]weightedRule, error)
+	recoverPolicy(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error)
+	// averaged returns a policy with the visits of a mixture, or those that are drawn, nil if these do not come to rays.
+	averaged(ctx context.Context, b *policyMixture) ([]WeightedPolicy, error)
+	// nearest returns rays that gain the same where policies come the most often.
+	nearest(ctx context.Context, parts []weightedRule, rays []column) ([]column, error)
+	// reaching returns the pricer of a model of two copies of the states, one after the other. It goes to the second
+	// one when it comes to one of some states, and a return more has the probability of that.
+	reaching(ctx context.Context, states []int32) (pricer, error)
+	// withRows returns the model, which remembers more where its rows are stored; an error asks for these.
+	withRows() (*infiniteHorizon, error)
 }
 
 // A policyMixture is what a policy is to be made of: policies with their weights, and steps along rays.
@@ -111,8 +130,11 @@ func (s *rayRecovery) firstValidIn(p pricer, r *Result, right func(r *Result) bo
 // recover is recoverIncumbent for totals that policies may collect for ever. An average of policies that stay somewhere
 // for good and of others that leave there does not do what they do. One of them is drawn at the start then.
 func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, rays []column, steps []float64) error {
-	b := &policyMixture{parts: s.model.weightedRules(columns, weights), rays: rays, steps: steps}
-	ways, err := s.reachRays(b.parts, rays)
+	b, err := s.placed(columns, weights, rays, steps)
+	if err != nil {
+		return err
+	}
+	ways, err := s.reachRays(b.parts, b.rays)
 	if errors.Is(err, errReachability) { // what is shown goes along no rays then, and is judged as it is
 		_, err = s.firstValid(r, s.attainsIncumbent, s.rayFreeCandidate)
 		return err
@@ -132,7 +154,10 @@ func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, ra
 		return err
 	}
 	for _, share := range []float64{0.1, 1e-3} {
-		b = s.rebalanced(ways, share)
+		b, err = s.rebalanced(ways, share)
+		if err != nil {
+			return err
+		}
 		if b == nil {
 			continue
 		}
@@ -169,10 +194,10 @@ func (s *rayRecovery) affordableShare(ways []*reachingMixture) float64 {
 // rebalanced gives a share to mixtures that reach rays and chooses all other weights and steps anew: a ray that is
 // reached with a small probability is gone along for so many steps that leaving it is rounding. It is nil if that costs
 // more than the gap allows, or the cost is curved.
-func (s *rayRecovery) rebalanced(ways []*reachingMixture, share float64) *policyMixture {
+func (s *rayRecovery) rebalanced(ways []*reachingMixture, share float64) (*policyMixture, error) {
 	goal, affine := s.task.Cost.(cost.Affine)
 	if !affine || len(ways) == 0 || s.keepReturns || len(s.master.blocks) > 1 {
-		return nil
+		return nil, nil
 	}
 	reached := make([]float64, len(s.lower))
 	for _, w := range ways {
@@ -197,13 +222,17 @@ func (s *rayRecovery) rebalanced(ways []*reachingMixture, share float64) *policy
 	}
 	found, err := lp.Solve(program)
 	if err != nil || found.Status != lp.Optimal {
-		return nil
+		return nil, nil
 	}
 	more := found.Objective + floats.Dot(goal.Gradient(), minus(reached, s.incumbent.v))
 	if more > s.costAllowance() {
-		return nil
+		return nil, nil
 	}
-	return s.mixtureOf(found.X).withWays(ways, share)
+	b, err := s.mixtureOf(found.X)
+	if err != nil {
+		return nil, err
+	}
+	return b.withWays(ways, share), nil
 }
 
 // attainsIncumbent reports whether an answer keeps the limits and costs what it should.
@@ -228,16 +257,18 @@ func (s *rayRecovery) nearIncumbent(v []float64) bool {
 func (s *rayRecovery) averagedCandidate(b *policyMixture, columns []column, weights []float64) ([]WeightedPolicy,
 	error) {
 	if len(b.rays) > 0 {
-		policy, err := b.averageVisits(s.ctx, s.model)
-		return []WeightedPolicy{{1, policy}}, err
+		return s.model.averaged(s.ctx, b)
 	}
 	policy, err := s.model.recoverPolicy(s.ctx, columns, weights, s.bindingFace(), s.costAllowance())
+	if err == nil && policy.mixture != nil {
+		return policy.mixture, nil
+	}
 	return []WeightedPolicy{{1, policy}}, err
 }
 
 // drawn draws one of the policies at the start. Steps along a ray are those of one that
 // comes to its place and leaves it.
-func (b *policyMixture) drawn(ctx context.Context, p *infiniteHorizon) ([]WeightedPolicy, error) {
+func (b *policyMixture) drawn(ctx context.Context, p rayModel) ([]WeightedPolicy, error) {
 	single := make([]*policyMixture, len(b.parts))
 	for i, o := range b.parts {
 		single[i] = &policyMixture{parts: []weightedRule{{p: o.p, st: o.st, weight: 1, reaching: o.reaching}}}
@@ -277,7 +308,7 @@ func (b *policyMixture) drawn(ctx context.Context, p *infiniteHorizon) ([]Weight
 
 // preservesReturns reports whether the averaged policy of a mixture of one part has the returns of the mixture, as far
 // as they matter.
-func (b *policyMixture) preservesReturns(ctx context.Context, p *infiniteHorizon) (bool, error) {
+func (b *policyMixture) preservesReturns(ctx context.Context, p rayModel) (bool, error) {
 	policy, err := b.averageVisits(ctx, p)
 	if err != nil {
 		return false, err
@@ -294,7 +325,7 @@ func (b *policyMixture) preservesReturns(ctx context.Context, p *infiniteHorizon
 		floats.AddScaled(want[:p.dim()], b.steps[j], c.returns)
 	}
 	for i, x := range got {
-		if (p.up[i] || p.down[i]) && !(math.Abs(want[i]-x) <= 1e-9*(1+math.Abs(x))) && want[i] != x {
+		if p.matter(i) && !(math.Abs(want[i]-x) <= 1e-9*(1+math.Abs(x))) && want[i] != x {
 			return false, nil
 		}
 	}
@@ -334,29 +365,44 @@ func (s *rayRecovery) rayFreeCandidate() ([]WeightedPolicy, error) {
 	if found, err := lp.Solve(program); err == nil && found.Status == lp.Optimal {
 		weights = found.X[:n]
 	}
-	var out []WeightedPolicy
+	var kept []column
+	var share []float64
 	for j, x := range weights {
 		if x > 0 {
-			rule := markov.Rule{Actions: columns[j].policy.actions().Clone()}
-			out = append(out, WeightedPolicy{x, &Policy{steps: []markov.Rule{rule}}})
+			kept, share = append(kept, columns[j]), append(share, x)
 		}
 	}
-	return out, nil
+	parts, err := s.model.weightedRules(s.ctx, kept, share)
+	if err != nil {
+		return nil, err
+	}
+	return (&policyMixture{parts: parts}).drawn(s.ctx, s.model)
 }
 
 // mixtureOf returns the mixture of the columns with the given weights.
-func (s *rayRecovery) mixtureOf(lambda []float64) *policyMixture {
-	b := &policyMixture{}
+func (s *rayRecovery) mixtureOf(lambda []float64) (*policyMixture, error) {
+	var columns, rays []column
+	var weights, steps []float64
 	for j, x := range lambda {
 		switch c := s.master.columns[j]; {
 		case !(x > 0):
 		case c.ray != nil:
 			if x > negligibleRay {
-				b.rays, b.steps = append(b.rays, c), append(b.steps, x)
+				rays, steps = append(rays, c), append(steps, x)
 			}
 		default:
-			b.parts = append(b.parts, s.model.weightedRules([]column{c}, []float64{x})...)
+			columns, weights = append(columns, c), append(weights, x)
 		}
 	}
-	return b
+	return s.placed(columns, weights, rays, steps)
+}
+
+// placed returns a mixture with rays where its policies come the most often.
+func (s *rayRecovery) placed(columns []column, weights []float64, rays []column, steps []float64) (*policyMixture,
+	error) {
+	parts, err := s.model.weightedRules(s.ctx, columns, weights)
+	if err == nil {
+		rays, err = s.model.nearest(s.ctx, parts, rays)
+	}
+	return &policyMixture{parts: parts, rays: rays, steps: steps}, err
 }

@@ -9,12 +9,12 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// errNoEnd says that a policy may stay in an epoch for ever and gain what is asked for. That takes rays, and so rows
-// that are stored.
-var errNoEnd = errors.New("exact: a policy may stay in an epoch for ever and gain there: want stored rows")
+// errWantsRows says that epochs do not answer: a policy has to remember which loops it is done with, or states are left
+// out, and both is done with stored rows.
+var errWantsRows = errors.New("exact: epochs do not answer this: want stored rows")
 
-// orWithRows asks a planner and, where that goes by epochs and a policy gains for ever in one, the planner of the same
-// model with stored rows, which is asked from then on. States and choices have the same numbers there. An early answer
+// orWithRows asks a planner and, where that goes by epochs, which do not answer, the planner of the same model with
+// stored rows, which is asked from then on. States and choices have the same numbers there. An early answer
 // is told by one of them alone.
 func orWithRows[T any](ctx context.Context, p *Planner, opts Options,
 	ask func(p *Planner, opts Options) (T, error)) (out T, err error) {
@@ -28,7 +28,7 @@ func orWithRows[T any](ctx context.Context, p *Planner, opts Options,
 	begin, rows := time.Now(), p.rows.Load()
 	if rows == nil {
 		out, err = ask(p, opts)
-		if !errors.Is(err, errNoEnd) {
+		if !errors.Is(err, errWantsRows) {
 			return out, err
 		}
 		rows, err = p.storeRows(ctx)
@@ -42,8 +42,8 @@ func orWithRows[T any](ctx context.Context, p *Planner, opts Options,
 	return ask(rows, opts)
 }
 
-// storeRows returns the planner of the model with stored rows, which is made once. It is errNoEnd where choices are not
-// offered, since actions would have other numbers.
+// storeRows returns the planner of the model with stored rows, which is made once. It is errWantsRows where choices are
+// not offered, since actions would have other numbers.
 func (p *Planner) storeRows(ctx context.Context) (*Planner, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -52,7 +52,7 @@ func (p *Planner) storeRows(ctx context.Context) (*Planner, error) {
 		return nil, ctx.Err()
 	}
 	if p.m.Epochs().Restricted() {
-		return nil, errNoEnd
+		return nil, errWantsRows
 	}
 	if p.rows.Load() == nil {
 		m, err := p.m.Epochs().Stored()
@@ -100,7 +100,7 @@ func rowsOf(m *cmdp.Model) (*cmdp.Model, error) {
 // stored rows: these may have given sharper bounds, or left out states.
 func provedByEpochsOrRows[T any](m *cmdp.Model, prove func(m *cmdp.Model) (T, error)) (T, error) {
 	out, err := prove(m)
-	if !errors.Is(err, ErrNotProved) && !errors.Is(err, errNoEnd) || m.Epochs() == nil {
+	if !errors.Is(err, ErrNotProved) && !errors.Is(err, errWantsRows) || m.Epochs() == nil {
 		return out, err
 	}
 	rows, large := rowsOf(m)

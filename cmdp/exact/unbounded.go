@@ -20,7 +20,18 @@ func (s *solver) unboundedResult() (*Result, error) {
 		return nil, errNoBound
 	}
 	of := &rayRecovery{&s.recovery, s.traits.rays}
-	base, places := of.mixtureOf(s.incumbent.lambda), of.mixtureOf(s.master.sol.Ray[firstLambda:])
+	base, err := of.mixtureOf(s.incumbent.lambda)
+	if err != nil {
+		return nil, err
+	}
+	places, err := of.mixtureOf(s.master.sol.Ray[firstLambda:])
+	if err != nil {
+		return nil, err
+	}
+	places.rays, err = s.traits.rays.nearest(s.ctx, base.parts, places.rays)
+	if err != nil {
+		return nil, err
+	}
 	gain := make([]float64, len(s.lower))
 	for j, c := range places.rays {
 		floats.AddScaled(gain, places.steps[j], c.returns)
@@ -72,22 +83,14 @@ func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMix
 	places *policyMixture) []candidate {
 	var out []candidate
 	both := base.withShare(ways, 0.5)
-	stay := func(b *policyMixture, places []column) (*Policy, error) {
-		policy, err := b.averageVisits(s.ctx, s.model)
-		if err != nil {
-			return nil, err
-		}
-		st := &policy.steps[0]
-		for _, c := range places {
-			for _, at := range c.ray.states {
-				delete(st.Mixed, at)
-				st.Actions.Set(int(at), c.ray.policy.Actions.At(int(at)))
-				if probs, ok := c.ray.policy.Mixed[at]; ok {
-					st.Mix(at, probs)
-				}
+	stay := func(places []column) ([]WeightedPolicy, error) {
+		policies, err := s.model.averaged(s.ctx, both)
+		for _, o := range policies {
+			for _, c := range places {
+				c.ray.followedBy(&o.Policy.steps[0])
 			}
 		}
-		return policy, nil
+		return policies, err
 	}
 	sets := [][]column{places.rays}
 	for j := range places.rays {
@@ -96,27 +99,31 @@ func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMix
 		}
 	}
 	for _, set := range sets {
-		out = append(out, func() ([]WeightedPolicy, error) {
-			policy, err := stay(both, set)
-			return []WeightedPolicy{{1, policy}}, err
-		})
+		out = append(out, func() ([]WeightedPolicy, error) { return stay(set) })
 	}
 	for _, set := range sets {
 		for _, share := range []float64{0.5, 1e-2, 1e-4} {
 			out = append(out, func() ([]WeightedPolicy, error) {
-				policy, err := stay(both, set)
+				stays, err := stay(set)
 				if err != nil {
 					return nil, err
 				}
-				usual, err := both.averageVisits(s.ctx, s.model)
-				return []WeightedPolicy{{1 - share, usual}, {share, policy}}, err
+				usual, err := s.model.averaged(s.ctx, both)
+				return append(scaledPolicies(1-share, usual), scaledPolicies(share, stays)...), err
 			})
 		}
 	}
 	return append(out, func() ([]WeightedPolicy, error) {
-		policy, err := base.repeated(ways, places).averageVisits(s.ctx, s.model)
-		return []WeightedPolicy{{1, policy}}, err
+		return s.model.averaged(s.ctx, base.repeated(ways, places))
 	})
+}
+
+// scaledPolicies returns policies with a share of their weights.
+func scaledPolicies(share float64, policies []WeightedPolicy) (out []WeightedPolicy) {
+	for _, o := range policies {
+		out = append(out, WeightedPolicy{share * o.Weight, o.Policy})
+	}
+	return out
 }
 
 // unboundedByMeans answers a task for which found says that a total may grow for ever beside long-run means. The total

@@ -241,7 +241,11 @@ func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list [
 	}
 	rows, _ := task.LinearConstraints(lower, upper)
 	never := func(states []int32) (bool, error) {
-		n, verdict, err := p.maximizeReaching(ctx, states, rows, lower, upper, opts)
+		q, err := p.reaching(ctx, states)
+		if err != nil {
+			return false, err
+		}
+		n, verdict, err := maximizeReaching(ctx, q, rows, lower, upper, opts)
 		if errors.Is(err, errNoBound) || errors.Is(err, errNoPoint) {
 			return false, nil
 		}
