@@ -52,7 +52,7 @@ func (p *LeastMean) lookFirst(states, choices []int32, mean, slack float64) {
 	parallel.ForStates(p.Workers, len(states), work, func(from, to int) float64 {
 		for j := from; j < to; j++ {
 			s, known := states[j], int32(-1)
-			if p.chain.factors != nil { // values were not found up to a residual: the choice of the policy gains nothing
+			if p.chain.factors != nil { // values are exact, so that the choice of the policy gains nothing
 				known = choices[j]
 			}
 			p.stale[s] = settled
