@@ -1,8 +1,10 @@
 package baseline
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -67,25 +69,47 @@ func programValue(t *testing.T, l cmdp.Learner, where string) float64 {
 	return value
 }
 
-// TestKnownLP wants the algorithms of the LP family to play the optimum from the
-// first episode on if they know the model.
-func TestKnownLP(t *testing.T) {
-	for _, name := range lpNames {
-		for seed := range uint64(4) {
-			ex := newExample(t, seed, modelSpec{4, 3, 4, 3, seed%2 == 0, seed%2 == 1})
-			_, each := play(t, ex.model, newKnown(t, name, ex, 10), seed, 2)
-			if ex.model.Stationary() {
-				pooled := newKnown(t, name, ex, 10,
-					func(c *Config) { c.Pooled, c.Prior = true, known(t, ex.model, true) })
-				_, more := play(t, ex.model, pooled, seed, 2)
-				each = append(each, more...)
+// TestKnownPlans wants algorithms that plan the whole task by a program to play the optimum of drawn problems if they
+// know the model: those that draw models up to the gap of their plans, the others up to rounding.
+func TestKnownPlans(t *testing.T) {
+	planned := map[string]int{}
+	names := append([]string{"conrl-convex", "posterior", "posterior-plain"}, lpNames...)
+	for seed := range uint64(60) {
+		d := drawProblem(seed)
+		d.known, d.remembers, d.scale = true, false, cmdp.TheoryTimes(0)
+		if d.horizon == 0 {
+			continue
+		}
+		p := d.pose(t, wording{unused: seed%2 == 0, hull: seed%3 == 0})
+		p.Prior = known(t, p.model, d.pooled)
+		best := solve(t, p.model, p.Task)
+		v := make([]float64, p.model.Dim())
+		for _, name := range names {
+			l, err := New(name, p.Config)
+			if errors.Is(err, ErrUnsupported) {
+				continue
 			}
-			for _, v := range each {
-				if got := ex.task.Cost.Value(v); math.Abs(got-ex.optimum) > 1e-5 || ex.excess(t, v) > 1e-5 {
-					t.Errorf("%s seed %d: cost %.7g, optimum %.7g, excess %g", name, seed, got, ex.optimum,
-						ex.excess(t, v))
-				}
+			if err != nil {
+				t.Fatal(name, err)
 			}
+			planned[name]++
+			cmdp.NewEvaluator(p.model).Returns(v, l.Policy())
+			more, within := 0.0, 1e-5
+			if p.Task.Cost != nil {
+				more = p.Task.Cost.Value(v) - best.Objective
+			}
+			if slices.Contains(drawing, name) {
+				within = 2 * posteriorGap * (1 + math.Abs(best.Objective))
+			}
+			if out := p.Task.Violation(v); !(more <= within && out <= within) {
+				t.Errorf("seed %d: %s costs %g more than the optimum %g, and misses the target by %g", seed, name, more,
+					best.Objective, out)
+			}
+		}
+	}
+	for _, name := range names {
+		if planned[name] < 15 {
+			t.Errorf("%s planned %d problems: want more", name, planned[name])
 		}
 	}
 }
