@@ -41,7 +41,14 @@ type planned struct {
 		Constraint string   `json:"constraint"`
 		Needed     *float64 `json:"needed"`
 		Give       *float64 `json:"give"`
+		// Probability is the greatest with which a limit of every episode is kept, in the place of both.
+		Probability *float64 `json:"probability"`
+		Unknown     bool     `json:"unknown"`
 	} `json:"conflict"`
+	Thresholds []struct {
+		Constraint string   `json:"constraint"`
+		Threshold  *float64 `json:"threshold"`
+	} `json:"thresholds"`
 	Memory []struct {
 		Name string `json:"name"`
 	} `json:"memory"`

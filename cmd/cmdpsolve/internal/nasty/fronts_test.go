@@ -21,11 +21,15 @@ type curve struct {
 	Failed *refused `json:"failed"`
 }
 
-// senses are what a front makes of two returns: 1 is to be large, -1 small. They differ from problem to problem.
-func (p *Problem) senses() [2]float64 {
+// senses are what a front makes of its returns, three of them in about half of the problems that have so many: 1 is to
+// be large, -1 small. They differ from problem to problem.
+func (p *Problem) senses() []float64 {
 	h := fnv.New32()
 	h.Write(p.JSON())
-	signs := [2]float64{1, -1}
+	signs := []float64{1, -1}
+	if h.Sum32()>>len(signs)&1 > 0 && len(p.Returns) > len(signs) {
+		signs = append(signs, 1)
+	}
 	for k := range signs {
 		if h.Sum32()>>k&1 > 0 {
 			signs[k] = -signs[k]
@@ -35,10 +39,10 @@ func (p *Problem) senses() [2]float64 {
 }
 
 // over is how a front is asked for.
-func over(names []string, signs [2]float64) string {
+func over(names []string, signs []float64) string {
 	var list []string
-	for k, name := range names[:2] {
-		list = append(list, map[float64]string{1: "+", -1: "-"}[signs[k]]+name)
+	for k, sign := range signs {
+		list = append(list, map[float64]string{1: "+", -1: "-"}[sign]+names[k])
 	}
 	return strings.Join(list, ",")
 }
@@ -49,8 +53,8 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 	if len(names) < 2 || slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" }) {
 		return nil
 	}
-	names = names[:2]
 	signs := p.senses()
+	names = names[:len(signs)]
 	a, _, f := ran[curve](b, "front", file, "--over", over(names, signs), "--format", "json", "--quiet")
 	if f != nil {
 		return f
@@ -92,17 +96,22 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 
 // judgeSupport compares the support of vertices with that of the region, in a few directions. Vertices may be less far
 // out by the error of the curve, which is to be at most a share of the scale.
-func (q *question) judgeSupport(a *curve, names []string, signs [2]float64, share float64) *Failure {
+func (q *question) judgeSupport(a *curve, names []string, signs []float64, share float64) *Failure {
 	g := q.graph()
 	tight, loose := q.moved(q.limits, ratOf(-moderate)), q.moved(q.limits, ratOf(moderate))
-	var sizes [2]float64
+	sizes := make([]float64, len(names))
 	for k, name := range names {
 		sizes[k] = max(float(q.scale(g.index[name])), 1e-300)
 		if low, high := q.extent(g.index[name]); low == nil || high == nil {
 			return nil // points are those at which both are finite
 		}
 	}
-	for _, w := range [][2]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.9, 0.1}, {0.2, 0.8}} {
+	directions := [][]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.9, 0.1}, {0.2, 0.8}}
+	if len(names) == 3 {
+		directions = [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0.4, 0.3, 0.3}, {0.7, 0, 0.3}, {0.1, 0.8, 0.1},
+			{0.2, 0.1, 0.7}}
+	}
+	for _, w := range directions {
 		cost := map[int]*big.Rat{}
 		size, missed := 0.0, 0.0
 		for k, name := range names {
@@ -249,7 +258,7 @@ func (q *question) tightlyInfeasible() bool {
 // judgeDeterministicFront wants a point as good as each policy that never draws and keeps the limits, and each
 // point to be one of those policies.
 func (b *Bed) judgeDeterministicFront(p *Problem, q *question, file string) *Failure {
-	names, signs := p.names(), p.senses()
+	names, signs := p.names(), p.senses()[:2]
 	if len(names) < 2 {
 		return nil
 	}

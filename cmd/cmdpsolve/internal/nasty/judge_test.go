@@ -1,6 +1,7 @@
 package nasty
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -243,6 +244,16 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 				return failure("slack", "%v of %s in a share of %s", -by, l.text(), l.Probability).but("%s", show(slack))
 			}
 		}
+		if l.CVaR != "" && a.Status == "optimal" && p.Target == nil && len(a.Constraints) == len(p.Constraints) {
+			if o, ok := q.atThreshold(a, at, k); ok {
+				by, _ := q.broken(o, v)
+				by /= float(rat(l.CVaR))
+				size := max(float(q.scale(g.index[l.Return])), math.Abs(float(rat(l.AtMost+l.AtLeast))))
+				if slack := a.Constraints[at].Slack; !finite(slack) || !near(*slack, -by, 1e-6*size) {
+					return failure("slack", "%v of %s", -by, a.Constraints[at].Constraint).but("%s", show(slack))
+				}
+			}
+		}
 		if !l.sure() || p.endless() || a.Status != "optimal" || at >= len(a.Constraints) ||
 			a.Constraints[at].Slack == nil {
 			continue
@@ -401,10 +412,14 @@ func (q *question) judgeReturns(p *Problem, a *planned) *Failure {
 // judgePrices checks that prices are subgradients: moving limits by t changes the optimum by at least the
 // prices times t, however far, and by no more where a limit is loosened a little, also at a kink.
 func (q *question) judgePrices(p *Problem, a *planned, exact result, size float64) *Failure {
-	if slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" || l.sure() }) {
+	limits, exact, ok := q.atThresholds(p, a, exact)
+	if !ok {
 		return nil
 	}
 	for at, k := range limitsInOrder(p) {
+		if p.Constraints[k].sure() {
+			continue // no number is moved
+		}
 		price := a.Constraints[at].Price
 		if !finite(price) || *price < 0 {
 			return failure("price", "a price of %s", p.Constraints[k].text()).but("%s", show(price))
@@ -412,20 +427,19 @@ func (q *question) judgePrices(p *Problem, a *planned, exact result, size float6
 	}
 	const little = 1e-12
 	for at, k := range limitsInOrder(p) {
-		i := slices.Sorted(maps.Keys(q.limits[k][0].coef))[0]
-		width := q.scale(i)
-		if width.Sign() == 0 {
+		width := q.scale(slices.Sorted(maps.Keys(limits[k][0].coef))[0])
+		if width.Sign() == 0 || p.Constraints[k].sure() {
 			continue // no policy changes the return
 		}
+		unit := big.NewRat(1, 1) // by which the inequality moves with the limit
+		if p.Constraints[k].CVaR != "" {
+			unit = rat(p.Constraints[k].CVaR)
+		}
 		for _, share := range []float64{-0.5, -0.01, little, 0.5} {
-			moved := slices.Clone(q.limits)
+			moved := slices.Clone(limits)
 			l := moved[k][0]
 			by := mul(width, ratOf(share)) // looser if positive
-			if l.sense > 0 {
-				moved[k] = []limited{l.with(sub(l.bound, by))}
-			} else {
-				moved[k] = []limited{l.with(add(l.bound, by))}
-			}
+			moved[k] = []limited{l.with(add(l.bound, mul(mul(by, unit), big.NewRat(int64(-l.sense), 1))))}
 			r := q.best(q.cost, moved)
 			if r.status != optimal {
 				continue
@@ -444,6 +458,43 @@ func (q *question) judgePrices(p *Problem, a *planned, exact result, size float6
 		}
 	}
 	return nil
+}
+
+// atThresholds are the limits with those of the worst episodes at the thresholds of the report, for which prices hold,
+// and the optimum there. ok is false where the reference has none.
+func (q *question) atThresholds(p *Problem, a *planned, exact result) (limits [][]limited, best result, ok bool) {
+	limits = slices.Clone(q.limits)
+	for at, k := range limitsInOrder(p) {
+		l := p.Constraints[k]
+		if l.CVaR == "" {
+			continue
+		}
+		if at, ok := q.atThreshold(a, at, k); ok {
+			limits[k] = []limited{at}
+		}
+		if len(limits[k]) != 1 {
+			return nil, result{}, false
+		}
+		exact = q.best(q.cost, limits)
+	}
+	return limits, exact, exact.status == optimal
+}
+
+// atThreshold is the limit k on the worst episodes, which the report has at another place, at the threshold that the
+// report names.
+func (q *question) atThreshold(a *planned, at, k int) (limited, bool) {
+	for _, t := range a.Thresholds {
+		if t.Constraint != a.Constraints[at].Constraint || !finite(t.Threshold) {
+			continue
+		}
+		for _, l := range q.limits[k] {
+			x := float(q.graph().coords[slices.Sorted(maps.Keys(l.coef))[0]].at)
+			if math.Abs(x-*t.Threshold) <= 1e-9*math.Abs(x) {
+				return l, true
+			}
+		}
+	}
+	return limited{}, false
 }
 
 // judgeCertificate re-computes both sides of a proof that no policy keeps the limits.
@@ -607,22 +658,26 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 	}
 	for at, c := range a.Conflict {
 		k := in[at]
-		if p.Constraints[k].whole() {
+		needed, most := c.Needed, c.Needed == nil && c.Probability != nil
+		if most {
+			needed = c.Probability
+		}
+		ask, close, bound := q.relaxed(p, k)
+		if ask == nil || needed == nil && (c.Unknown || p.Constraints[k].sure()) {
 			continue
 		}
-		l := q.limits[k][0]
 		others := slices.Clone(loose)
-		width := q.scale(slices.Sorted(maps.Keys(l.coef))[0])
-		close := 1e-5 * max(float(width), math.Abs(float(l.bound)))
 		with := func(bound float64) result {
-			others[k] = []limited{l.with(ratOf(bound))}
+			others[k] = ask(bound)
 			return q.best(nil, others)
 		}
-		if c.Needed == nil {
+		if needed == nil {
 			others := slices.Delete(slices.Clone(tight), k, k+1)
 			away := map[int]*big.Rat{}
-			for i, x := range l.coef {
-				away[i] = mul(x, big.NewRat(int64(-l.sense), 1))
+			if l := q.limits[k]; !p.Constraints[k].whole() { // else some number suffices
+				for i, x := range l[0].coef {
+					away[i] = mul(x, big.NewRat(int64(-l[0].sense), 1))
+				}
 			}
 			// Where it is infinite whatever policy keeps the others, no number suffices.
 			if r := q.best(away, others); r.status != infeasible {
@@ -630,22 +685,61 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 			}
 			continue
 		}
-		looser, tighter := *c.Needed+close, *c.Needed-close
-		if l.sense > 0 {
+		looser, tighter := *needed+close, *needed-close
+		if p.Constraints[k].AtMost == "" || most {
 			looser, tighter = tighter, looser
 		}
 		if with(looser).status == infeasible {
-			return failure("needed", "more than %v of %s", *c.Needed, p.Constraints[k].text()).but("%v", *c.Needed)
+			return failure("needed", "more than %v of %s", *needed, p.Constraints[k].text()).but("%v", *needed)
 		}
 		copy(others, tight)
 		if with(tighter).status != infeasible {
-			return failure("needed", "less than %v of %s", *c.Needed, p.Constraints[k].text()).but("%v", *c.Needed)
+			return failure("needed", "less than %v of %s", *needed, p.Constraints[k].text()).but("%v", *needed)
 		}
-		if c.Give == nil || !near(*c.Give, math.Abs(*c.Needed-float(l.bound)), close) {
-			return failure("give", "%v", math.Abs(*c.Needed-float(l.bound))).but("%s", show(c.Give))
+		if !most && (c.Give == nil || !near(*c.Give, math.Abs(*needed-bound), close)) {
+			return failure("give", "%v", math.Abs(*needed-bound)).but("%s", show(c.Give))
 		}
 	}
 	return nil
+}
+
+// relaxed returns a limit as a report tells it: what inequalities it comes to at another number, how near two numbers
+// count as one, and the number that it has; nil where the reference knows no others. A chance is told as that of what
+// an upper limit forbids, or a lower one asks for, and one that is to be kept always as that of keeping it.
+func (q *question) relaxed(p *Problem, k int) (ask func(x float64) []limited, close, bound float64) {
+	l, one := p.Constraints[k], big.NewRat(1, 1)
+	bound = float(rat(l.AtMost + l.AtLeast))
+	width := math.Abs(bound)
+	if i, ok := q.graph().index[l.Return]; ok {
+		width = max(width, float(q.scale(i)))
+	}
+	switch {
+	case l.CVaR != "":
+		if p.endless() {
+			return nil, 0, 0 // the thresholds that are told apart are those of the limit
+		}
+		return func(x float64) []limited {
+			if l.AtMost != "" {
+				l.AtMost = exactly(x)
+			} else {
+				l.AtLeast = exactly(x)
+			}
+			return q.graph().alternatives(l)
+		}, 1e-5 * width, bound
+	case l.whole():
+		bound = float(sub(one, cmp.Or(rat(l.Probability), one)))
+		keeps := l.AtMost == "" || l.sure()
+		if keeps {
+			bound = 1 - bound
+		}
+		return func(x float64) []limited {
+			if keeps {
+				x = 1 - x
+			}
+			return []limited{q.limits[k][0].with(ratOf(x))}
+		}, 1e-5, bound
+	}
+	return func(x float64) []limited { return []limited{q.limits[k][0].with(ratOf(x))} }, 1e-5 * width, bound
 }
 
 // read reads the JSON of a command.

@@ -1,6 +1,7 @@
 package nasty
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -655,16 +656,19 @@ func (b *Bed) judgeSweptChance(p *Problem, q *question, file string) *Failure {
 // spread is what plan --distribution prints.
 type spread struct {
 	planned
-	Distribution map[string]struct {
-		Exact     bool                `json:"exact"`
-		Mean      *float64            `json:"mean"`
-		SD        *float64            `json:"sd"`
-		Quantiles map[string]*float64 `json:"quantiles"`
-		CVaR      map[string]*float64 `json:"cvar"`
-		Histogram []struct {
-			From, To, Probability *float64
-		} `json:"histogram"`
-	} `json:"distribution"`
+	Distribution map[string]*distributed `json:"distribution"`
+}
+
+// distributed is what it prints of a return.
+type distributed struct {
+	Exact     bool                `json:"exact"`
+	Mean      *float64            `json:"mean"`
+	SD        *float64            `json:"sd"`
+	Quantiles map[string]*float64 `json:"quantiles"`
+	CVaR      map[string]*float64 `json:"cvar"`
+	Histogram []struct {
+		From, To, Probability *float64
+	} `json:"histogram"`
 }
 
 // judgeDistribution computes the distribution of the first return under the plan's policy.
@@ -685,50 +689,86 @@ func (b *Bed) judgeDistribution(p *Problem, q *question, file string) *Failure {
 		return failure("policy file", "a policy").but("%v", err)
 	}
 	d := a.Distribution[name]
-	if !d.Exact || len(a.Memory) > 0 || len(rules) == 0 {
+	if d == nil || !d.Exact || len(rules) == 0 {
 		return nil
+	}
+	var names []string
+	for _, m := range a.Memory {
+		names = append(names, m.Name)
 	}
 	probe := p.clone()
 	probe.Constraints = append(probe.Constraints, Limit{Return: name, AtMost: "0", Always: true})
 	g := unroll(probe, probe.most())
-	does, err := g.play(rules, rules[0].component, nil, asNumbers)
-	if err != nil || rules[0].weight.Cmp(big.NewRat(1, 1)) != 0 {
-		return nil
+	var first *Failure // of all ways to read what is remembered
+	for _, by := range []reading{asNumbers, asWords, asSettled} {
+		atoms, err := g.ends(rules, names, by, name)
+		f := failure("policy file", "a policy").but("%v\n%s", err, text)
+		if err == nil {
+			f = d.judge(name, atoms)
+		}
+		if f == nil || len(names) == 0 {
+			return f
+		}
+		if first == nil {
+			first = f
+		}
 	}
-	at := vector(len(g.nodes))
-	chances := map[string]*big.Rat{}
-	for id, n := range g.nodes {
-		at[id].Add(at[id], g.start[id])
-		if n.last {
-			key := n.totals[name].RatString()
-			if chances[key] == nil {
-				chances[key] = new(big.Rat)
-			}
-			chances[key].Add(chances[key], at[id])
+	return first
+}
+
+// An atom is a total, and the chance of it.
+type atom struct{ x, p float64 }
+
+// ends returns the totals of a return that an episode of a policy may end with, in order, with a horizon.
+func (g *graph) ends(rules []rule, names []string, by reading, name string) ([]atom, error) {
+	chances, components := map[string]*big.Rat{}, map[int]bool{}
+	for _, r := range rules {
+		if components[r.component] {
 			continue
 		}
-		for k, w := range does[id] {
-			for _, br := range n.choices[k].branches {
-				addMul(at[br.node], mul(at[id], w), br.p)
+		components[r.component] = true
+		g, does, err := g.played(rules, r.component, names, by)
+		if err != nil {
+			return nil, err
+		}
+		at := vector(len(g.nodes))
+		for id, n := range g.nodes { // in the order of steps
+			addMul(at[id], r.weight, g.start[id])
+			if n.last {
+				key := n.totals[name].RatString()
+				if chances[key] == nil {
+					chances[key] = new(big.Rat)
+				}
+				chances[key].Add(chances[key], at[id])
+				continue
+			}
+			if at[id].Sign() > 0 && does[id] == nil {
+				return nil, fmt.Errorf("no rows for state %d at step %d", n.state, n.step)
+			}
+			for k, w := range does[id] {
+				for _, br := range n.choices[k].branches {
+					addMul(at[br.node], mul(at[id], w), br.p)
+				}
 			}
 		}
 	}
-	type atom struct{ x, p float64 }
 	var atoms []atom
-	size := 0.0
 	for key, w := range chances {
 		x, _ := new(big.Rat).SetString(key)
 		if w.Sign() > 0 {
 			atoms = append(atoms, atom{float(x), float(w)})
-			size = max(size, math.Abs(float(x)))
 		}
 	}
-	slices.SortFunc(atoms, func(a, b atom) int {
-		if a.x < b.x {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(atoms, func(a, b atom) int { return cmp.Compare(a.x, b.x) })
+	return atoms, nil
+}
+
+// judge compares a distribution with its atoms.
+func (d *distributed) judge(name string, atoms []atom) *Failure {
+	size := 0.0
+	for _, a := range atoms {
+		size = max(size, math.Abs(a.x))
+	}
 	mean, square := 0.0, 0.0
 	for _, a := range atoms {
 		mean += a.p * a.x

@@ -90,7 +90,7 @@ func (b *Bed) judgeRoundedFront(p *Problem, q *question, file, grid string) *Fai
 	if len(names) < 2 || slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" }) {
 		return nil
 	}
-	signs := p.senses()
+	signs := p.senses()[:2]
 	a, _, f := ran[curve](b, "front", file, "--over", over(names, signs), "--format", "json", "--quiet", "--resolution",
 		grid)
 	switch {
