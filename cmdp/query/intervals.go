@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/robust"
 )
@@ -62,6 +63,12 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 	rows, known := halfspaces(q.Task)
 	e := &Evaluation{Bounds: b, Known: known, Keeps: known}
 	sides := q.Scale()
+	missed := func(row cmdp.Constraint) bool { return row.Excess(b.Least, b.Greatest) > 0 }
+	if !q.Uncertain() && q.Model.Horizon() == 0 && q.Model.Discount() < 1 && slices.ContainsFunc(rows, missed) {
+		if err := q.narrow(ctx, sides); err != nil {
+			return nil, err
+		}
+	}
 	for _, row := range rows {
 		scale, width := 0.0, 0.0
 		for i, n := range row.Normal {
@@ -81,6 +88,23 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 		e.Keeps = e.Keeps && excess <= rounding
 	}
 	return e, nil
+}
+
+// narrow makes the sides of [Query.Scale] those of the returns that policies have. Near a discount of 1 these may be
+// far smaller than those of episodes that never end, of which a billionth is no rounding.
+func (q *Query) narrow(ctx context.Context, sides []float64) error {
+	planner, err := q.Planner()
+	if err != nil {
+		return err
+	}
+	lower, upper, err := planner.Ranges(ctx, exact.Options{})
+	if err != nil {
+		return err
+	}
+	for i, x := range lower {
+		sides[i] = min(sides[i], max(upper[i]-x, math.Abs(x), math.Abs(upper[i])))
+	}
+	return nil
 }
 
 // Ordinary returns the problem with one model in the place of the set. The model has the choices of the process, whose

@@ -27,7 +27,8 @@ type endless struct {
 }
 
 // ErrTotalsBesideMeans says that a set has both, of which no bounds are known together.
-var ErrTotalsBesideMeans = errors.New("robust: bounds of totals beside long-run means are not known: want one of the two")
+var ErrTotalsBesideMeans = errors.New("robust: bounds of totals beside long-run means are not known: " +
+	"want one of the two")
 
 func newEndless(s *Set) (dynamics, error) {
 	if s.m.Means() && !s.m.Average() {
