@@ -49,12 +49,12 @@ func drawProblem(seed uint64) *drawn {
 	d := &drawn{seed: seed, horizon: 1 + rng.IntN(4), dim: 1 + rng.IntN(3), discount: 1}
 	states := 2 + rng.IntN(3)
 	stationary := rng.IntN(2) == 0
-	switch rng.IntN(6) {
-	case 0: // a bandit
+	switch rng.IntN(8) {
+	case 0, 1: // a bandit
 		states, d.horizon = 1, 1
-	case 1: // a run without end
+	case 2, 3: // a run without end
 		d.horizon, stationary = 0, true
-		d.discount = []float64{1, 0.75}[rng.IntN(2)]
+		d.discount = []float64{1, 1, 0.75}[rng.IntN(3)]
 	}
 	for range states {
 		d.start = append(d.start, 0)
@@ -113,7 +113,8 @@ func (d *drawn) drawTask(rng *rand.Rand) {
 	for _, x := range even {
 		d.center = append(d.center, down(x))
 	}
-	if rng.IntN(8) > 0 {
+	arms := len(d.start) == 1
+	if goalless := rng.IntN(8) == 0 || arms && rng.IntN(2) == 0; !goalless {
 		d.goal = make([]float64, d.dim)
 		for i := range d.goal {
 			d.goal[i] = float64(rng.IntN(5) - 2)
