@@ -263,7 +263,7 @@ func (d *drawn) pose(t testing.TB, w wording) *posed {
 	t.Helper()
 	p := &posed{drawn: d, wording: w}
 	p.model = p.build(t)
-	p.Config = Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 64, Failure: 0.1}, Bonus: d.scale,
+	p.Config = Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 20, Failure: 0.1}, Bonus: d.scale,
 		Pooled: d.pooled}, Shape: p.model.Shape(), Seed: d.seed}
 	if d.horizon == 0 {
 		var err error
