@@ -211,6 +211,39 @@ func TestABHApproaches(t *testing.T) {
 	}
 }
 
+// TestHeightByCorners compares the height of a cone over a box, and the length of a payoff that steps of abh allow for,
+// with the corners of boxes on all sides of the origin, by enumeration.
+func TestHeightByCorners(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 2))
+	drawn := func() (lower, upper []float64, most float64) {
+		lower, upper = make([]float64, 2), make([]float64, 2)
+		for i := range lower {
+			x, y := 3*rng.NormFloat64(), 3*rng.NormFloat64()
+			lower[i], upper[i] = min(x, y), max(x, y)
+		}
+		for _, x := range []float64{lower[0], upper[0]} {
+			for _, y := range []float64{lower[1], upper[1]} {
+				most = max(most, math.Hypot(x, y))
+			}
+		}
+		return lower, upper, most
+	}
+	for range 50 {
+		lower, upper, height := drawn()
+		target := boundedBox(t, lower, upper)
+		lower, upper, payoff := drawn()
+		sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 1, Dim: 2, Start: []cmdp.StartState{{Probability: 1}},
+			First: [][]int32{{0, 2}}, Returns: []cmdp.Interval{{Lower: lower, Upper: upper}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := newConeDual(sh, target)
+		if math.Abs(u.cone.height-height) > 1e-12 || math.Abs(u.size-math.Hypot(height, payoff)) > 1e-12 {
+			t.Errorf("height %v, size %v: want %v, %v", u.cone.height, u.size, height, math.Hypot(height, payoff))
+		}
+	}
+}
+
 // TestLiftedConeProjects checks the conditions of a projection on a cone: p lies in
 // it, u − p is at right angles to p and in the polar cone.
 func TestLiftedConeProjects(t *testing.T) {

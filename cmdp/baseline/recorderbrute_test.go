@@ -72,14 +72,24 @@ func diceExpected(p dicePolicy) []float64 {
 	return v
 }
 
-// A diceLearner plays policies in turn, and says that it did some work.
+// A diceLearner plays policies in turn, and says that it did some work. The policy that it hands out is its own
+// and changes as soon as an episode is over, as that of learners that take a step from it.
 type diceLearner struct {
 	policies []dicePolicy
+	policy   dicePolicy
 	k        int
 }
 
-func (l *diceLearner) Policy() cmdp.Policy      { return l.policies[l.k%len(l.policies)] }
-func (l *diceLearner) Observe(*cmdp.Trajectory) { l.k++ }
+func (l *diceLearner) Policy() cmdp.Policy {
+	l.policy = l.policies[l.k%len(l.policies)]
+	return &l.policy
+}
+
+func (l *diceLearner) Observe(*cmdp.Trajectory) {
+	l.k++
+	l.policy = l.policies[l.k%len(l.policies)]
+}
+
 func (l *diceLearner) Work() Work {
 	return Work{Planner: 2 * l.k, Programs: 3 * l.k, Infeasible: 5 * l.k}
 }
