@@ -214,7 +214,8 @@ func (l *approPO) lift(target geometry.Compact) error {
 // resume goes on with the stage that was saved.
 func (l *approPO) resume() error {
 	l.table.rebuild()
-	l.state.Planned = false // the plan is made again
+	l.state.Planned = false      // the plan is made again,
+	l.plan = l.planner.NewPlan() // and knows nothing of states that were seen before
 	target := l.task.Target
 	if l.goal != nil {
 		if t, err := l.level(l.search.Threshold); err == nil {

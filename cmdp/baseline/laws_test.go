@@ -27,8 +27,8 @@ func (ex *example) withNull(c *Config) {
 	c.Knowledge.Null, c.Knowledge.NullReturns = ex.know.Safe, ex.know.SafeReturns
 }
 
-// TestSaved wants every learner to continue bit for bit after it was saved and
-// restored, with known and with learned returns, pooled or not.
+// TestSaved wants every learner to continue bit for bit after it was saved and restored, into a new one or one that has
+// gone another way, with known and with learned returns, pooled or not.
 func TestSaved(t *testing.T) {
 	for _, name := range append([]string{"posterior", "posterior-plain", "moma-posterior"}, planners...) {
 		for variant := range 4 {
@@ -78,6 +78,9 @@ func TestSaved(t *testing.T) {
 			agentState, _ := agent.MarshalBinary()
 			want := run(l, 20)
 			fresh := newLearner(t, name, c)
+			if variant%2 == 1 { // not so fresh: what it did before has to be forgotten
+				play(t, m, fresh, 7, 14)
+			}
 			if err := fresh.(encoding.BinaryUnmarshaler).UnmarshalBinary(data); err != nil {
 				t.Fatal(name, err)
 			}
