@@ -197,8 +197,8 @@ func TestBanditFrankWolfe(t *testing.T) {
 	}
 }
 
-// TestBanditSaved wants the three algorithms to continue bit for bit after they were
-// saved and restored.
+// TestBanditSaved wants the three algorithms to continue bit for bit after they were saved and restored, into learners
+// that have pulled other arms.
 func TestBanditSaved(t *testing.T) {
 	ex := banditExample(t, true)
 	for _, name := range bandits {
@@ -207,6 +207,7 @@ func TestBanditSaved(t *testing.T) {
 		c.Task = curvedTask(t, ex.model, name != "bwcr-fw")
 		l, again := newLearner(t, name, c), newLearner(t, name, c)
 		play(t, ex.model, l, 1, 90)
+		play(t, ex.model, again, 3, 40)
 		data, err := l.(encoding.BinaryMarshaler).MarshalBinary()
 		if err == nil {
 			err = again.(encoding.BinaryUnmarshaler).UnmarshalBinary(data)

@@ -77,6 +77,7 @@ func TestPosteriorSafeSaved(t *testing.T) {
 	c := ex.config(60)
 	one, other := newLearner(t, "posterior-safe", c), newLearner(t, "posterior-safe", c)
 	play(t, ex.model, one, 1, 12)
+	play(t, ex.model, other, 3, 7)
 	data, err := one.(encoding.BinaryMarshaler).MarshalBinary()
 	if err == nil {
 		err = other.(encoding.BinaryUnmarshaler).UnmarshalBinary(data)
