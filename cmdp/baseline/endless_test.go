@@ -261,13 +261,15 @@ func TestFHAInterval(t *testing.T) {
 // room 2 for what room 1 costs, one from room 1 alone may not.
 func oneWay(t testing.TB) *endlessExample {
 	t.Helper()
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 3)
+	spec := cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}
+	b := cmdp.NewBuilder(spec, 3)
+	to := func(state int) []cmdp.Transition { return []cmdp.Transition{{Next: state, Probability: 1}} }
 	for _, row := range []cmdp.Row{
-		{State: 0, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
-		{State: 0, Action: 1, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
-		{State: 1, Action: 0, Returns: []float64{1, 1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
-		{State: 1, Action: 1, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
-		{State: 2, Action: 0, Returns: []float64{0.4, 0}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
+		{State: 0, Action: 0, Returns: []float64{0, 0}, Next: to(1)},
+		{State: 0, Action: 1, Returns: []float64{0, 0}, Next: to(2)},
+		{State: 1, Action: 0, Returns: []float64{1, 1}, Next: to(1)},
+		{State: 1, Action: 1, Returns: []float64{0, 0}, Next: to(1)},
+		{State: 2, Action: 0, Returns: []float64{0.4, 0}, Next: to(2)},
 	} {
 		addRow(t, b, row)
 	}
@@ -294,7 +296,8 @@ func TestEndlessSavedLearners(t *testing.T) {
 			saved := 1 + rng.IntN(200)
 			one, other := cmdp.NewEndlessRunner(ex.env, newLearner(t, a.Name, c), 2),
 				cmdp.NewEndlessRunner(ex.env, newLearner(t, a.Name, c), 3)
-			if err := errors.Join(one.Run(t.Context(), saved), other.Run(t.Context(), trial/2%2*rng.IntN(100))); err != nil {
+			before := trial / 2 % 2 * rng.IntN(100)
+			if err := errors.Join(one.Run(t.Context(), saved), other.Run(t.Context(), before)); err != nil {
 				t.Fatal(a.Name, err)
 			}
 			data, err := one.MarshalBinary()
@@ -363,7 +366,8 @@ func TestEndlessRefusals(t *testing.T) {
 // action of room 0 leads to. All outcomes are certain.
 func threeRooms(t *testing.T) *endlessExample {
 	t.Helper()
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 3)
+	spec := cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}
+	b := cmdp.NewBuilder(spec, 3)
 	add := func(s, a, next int, r float64) {
 		addRow(t, b, cmdp.Row{State: s, Action: a, Returns: []float64{r, 0},
 			Next: []cmdp.Transition{{Next: next, Probability: 1}}})

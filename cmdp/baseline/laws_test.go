@@ -77,29 +77,29 @@ func TestSaved(t *testing.T) {
 			envState, _ := env.MarshalBinary()
 			agentState, _ := agent.MarshalBinary()
 			want := run(l, 20)
-			fresh := newLearner(t, name, c)
-			if variant%2 == 1 { // not so fresh: what it did before has to be forgotten
-				play(t, m, fresh, 7, 14)
-			}
-			if err := fresh.(encoding.BinaryUnmarshaler).UnmarshalBinary(data); err != nil {
-				t.Fatal(name, err)
-			}
-			if err := errors.Join(env.UnmarshalBinary(envState), agent.UnmarshalBinary(agentState)); err != nil {
-				t.Fatal(err)
-			}
-			got := run(fresh, 20)
-			for i := range want {
-				if got[i] != want[i] {
-					t.Errorf("%s, variant %d: episode %d returns %v, unsaved %v", name, variant, i/2, got[i], want[i])
-					break
+			for _, before := range []int{0, 18} { // what was done before has to be forgotten
+				fresh := newLearner(t, name, c)
+				play(t, m, fresh, 7, before)
+				if err := fresh.(encoding.BinaryUnmarshaler).UnmarshalBinary(data); err != nil {
+					t.Fatal(name, err)
 				}
-			}
-			if w, v := fresh.(Worker).Work(), l.(Worker).Work(); w != v {
-				t.Errorf("%s, variant %d: work %+v, unsaved %+v", name, variant, w, v)
-			}
-			wantSameState(t, fmt.Sprintf("%s, variant %d", name, variant), l, fresh)
-			if err := fresh.(encoding.BinaryUnmarshaler).UnmarshalBinary([]byte("x")); err == nil {
-				t.Errorf("%s: restored from rubbish", name)
+				if err := errors.Join(env.UnmarshalBinary(envState), agent.UnmarshalBinary(agentState)); err != nil {
+					t.Fatal(err)
+				}
+				got := run(fresh, 20)
+				for i := range want {
+					if got[i] != want[i] {
+						t.Errorf("%s, variant %d: episode %d returns %v, unsaved %v", name, variant, i/2, got[i], want[i])
+						break
+					}
+				}
+				if w, v := fresh.(Worker).Work(), l.(Worker).Work(); w != v {
+					t.Errorf("%s, variant %d: work %+v, unsaved %+v", name, variant, w, v)
+				}
+				wantSameState(t, fmt.Sprintf("%s, variant %d", name, variant), l, fresh)
+				if err := fresh.(encoding.BinaryUnmarshaler).UnmarshalBinary([]byte("x")); err == nil {
+					t.Errorf("%s: restored from rubbish", name)
+				}
 			}
 		}
 	}
