@@ -276,8 +276,9 @@ func oneWay(t testing.TB) *endlessExample {
 	return newEndlessExample(t, built(t, b), 0.5, -0.7)
 }
 
-// TestEndlessSavedLearners wants endless learners that are saved and restored at any step, into new ones or into others that
-// have gone another way, to go on bit for bit, also where the run cannot come back to all states that it has met.
+// TestEndlessSavedLearners wants endless learners that are saved and restored at any step, into new ones or into
+// others that have gone another way, to go on bit for bit, also where the run cannot come back to all states that it
+// has met.
 func TestEndlessSavedLearners(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 14))
 	for _, a := range Algorithms() {
