@@ -151,9 +151,9 @@ func (p *epochTotals) recoverPolicy(ctx context.Context, columns []column, weigh
 	return out, nil
 }
 
-// solve finds the policy that is cheapest in a direction, with a bound that is proved, or a ray. actions, if not nil, are
-// set to those of the policy. Where a policy gains for ever by what rounding leaves of a direction on the side that does
-// not matter, the policy is that without it, and has no bound.
+// solve finds the policy that is cheapest in a direction, with a bound that is proved, or a ray. actions, if not nil,
+// are set to those of the policy. Where a policy gains for ever by what rounding leaves of a direction on the side that
+// does not matter, the policy is that without it, and has no bound.
 func (p *epochTotals) solve(ctx context.Context, dir []float64, actions *markov.Actions) (out pricedPolicy,
 	err error) {
 	out, err = p.solveDirection(ctx, dir, actions)

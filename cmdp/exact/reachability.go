@@ -167,7 +167,8 @@ func (s *columnGeneration) reachingMixtureOf(states []int32) (*reachingMixture, 
 	n := int32(s.traits.rays.process().States() / 2)
 	for i := range b.rays {
 		c := &b.rays[i]
-		c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.moved(int(n), math.MaxInt, func(s int32) int32 { return s % n })
+		c.returns = c.returns[:len(c.returns)-1]
+		c.ray = c.ray.moved(int(n), math.MaxInt, func(s int32) int32 { return s % n })
 	}
 	return &reachingMixture{*b, s.incumbent.v[:len(s.incumbent.v)-1]}, nil
 }

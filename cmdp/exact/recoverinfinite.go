@@ -26,7 +26,8 @@ type visitCounter interface {
 	process() *cmdp.Model
 	// actionsIn returns how many actions a state has.
 	actionsIn(s int32) int
-	// visitsAt returns the visits of some states, in ascending order. Those in which a policy goes on for ever count their arrivals.
+	// visitsAt returns the visits of some states, in ascending order. Those in which a policy goes on for ever count
+	// their arrivals.
 	visitsAt(ctx context.Context, st *markov.Rule, states []int32) ([]float64, error)
 	// evaluate returns the expected returns of a policy.
 	evaluate(ctx context.Context, p *Policy) ([]float64, error)

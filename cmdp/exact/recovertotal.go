@@ -28,7 +28,8 @@ type rayModel interface {
 	matter(i int) bool
 	weightedRules(ctx context.Context, columns []column, weights []float64) ([]weightedRule, error)
 	recoverPolicy(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error)
-	// averaged returns a policy with the visits of a mixture, or those that are drawn, nil if these do not come to rays.
+	// averaged returns a policy with the visits of a mixture, or those that are drawn, nil if these do not come to
+	// rays.
 	averaged(ctx context.Context, b *policyMixture) ([]WeightedPolicy, error)
 	// nearest returns rays that gain the same where policies come the most often.
 	nearest(ctx context.Context, parts []weightedRule, rays []column) ([]column, error)
