@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -328,6 +329,10 @@ func TestEveryKind(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(trial), 72))
 			k, name := drawKind(t, rng, name, 1, 1e-4, 1e5), fmt.Sprintf("%s %d", name, trial)
 			k.checkRanges(name, rng.IntN(2) == 0)
+			other := rand.New(rand.NewPCG(uint64(trial), 74))
+			if other.IntN(2) == 0 {
+				k.planner = k.fresh()
+			}
 			for range 3 {
 				form, rows := make([]float64, k.dim), k.drawLimits(rng)
 				for i := range form {
@@ -342,6 +347,7 @@ func TestEveryKind(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
+				k.askOther(name, other, rows)
 				r, err := k.planner.Solve(t.Context(), task, Options{})
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
@@ -359,7 +365,9 @@ func TestEveryKind(t *testing.T) {
 					if r.Status != Infeasible {
 						t.Errorf("%s: %v: want infeasible", name, r.Status)
 					}
+					k.askOther(name, other, rows)
 					k.checkConflict(name, rows, rng.IntN(2) == 0)
+					k.askOther(name, other, rows)
 					k.checkDistance(name, task, rows)
 					continue
 				}
@@ -373,9 +381,11 @@ func TestEveryKind(t *testing.T) {
 					k.checkChoices(name, r.Policy)
 				}
 				k.checkVisits(name, r)
+				k.askOther(name, other, rows)
 				k.checkSlack(name, task, rows)
 				k.checkPrices(name, form, rows, r)
 				k.checkCurved(name, rng, rows)
+				k.askOther(name, other, rows)
 				k.checkFront(name, rng, rows)
 				k.checkDeterministic(name, rng, form, rows)
 			}
@@ -383,6 +393,35 @@ func TestEveryKind(t *testing.T) {
 	}
 	if verdicts[Optimal] < 10*trials || verdicts[Infeasible] < 3*trials {
 		t.Errorf("%v: want more of both", verdicts)
+	}
+}
+
+// askOther asks the planner about one return, within limits or without. Most such calls are stopped: by a clock before
+// a price, before there is anything to price, at any time, or by a context that ends after some looks at it.
+func (k *kind) askOther(name string, rng *rand.Rand, limits []cmdp.Constraint) {
+	k.t.Helper()
+	task, err := k.task(axis(k.dim, rng.IntN(k.dim), float64(1-2*rng.IntN(2))), limits[:rng.IntN(len(limits)+1)])
+	if errors.Is(err, geometry.ErrEmpty) {
+		return
+	}
+	ctx, opts := k.t.Context(), Options{}
+	switch rng.IntN(5) {
+	case 0:
+		opts = Options{Budget: time.Second, now: interrupting(rng.IntN(4))}
+	case 1:
+		opts.Budget = time.Nanosecond
+	case 2:
+		opts.Budget = time.Duration(1+rng.IntN(400)) * time.Microsecond
+	case 3:
+		ends := &ending{Context: ctx}
+		ends.left.Store(rng.Int64N(100))
+		ctx = ends
+	}
+	if err == nil {
+		_, err = k.planner.Solve(ctx, task, opts)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		k.t.Fatalf("%s: %v", name, err)
 	}
 }
 

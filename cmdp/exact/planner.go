@@ -378,13 +378,16 @@ func (o *Options) pricingTolerance() float64 {
 }
 
 // prepare makes the pricer for what matters, unless there is one. Where totals may go on for ever, a pricer and
-// its policies are of no use once something else matters.
+// its policies are of no use once something else matters. Any other pricer is told what matters now.
 func (p *Planner) prepare(ctx context.Context, c relevance, tell markov.Progress) error {
 	if p.stale {
 		p.forget()
 	}
 	if p.pricer != nil {
 		now := p.pricer.traits()
+		if !now.relevanceOnly && now.relevance != nil {
+			*now.relevance = c
+		}
 		if !now.relevanceOnly || now.relevance.equal(c) {
 			return nil
 		}

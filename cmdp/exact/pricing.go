@@ -22,7 +22,7 @@ type pricingProblem interface {
 	// recheck computes a lower bound of V*(dir) by other means than price: value −
 	// margin, margin being a bound of all errors.
 	recheck(ctx context.Context, dir []float64) (value, margin float64, err error)
-	// traits says what is special about the problem. It is the same at all times.
+	// traits says what is special about the problem. It is the same at all times, but for what matters.
 	traits() traits
 }
 
@@ -53,8 +53,8 @@ type traits struct {
 	// cancelling are the same where steps that cancel out may leave a total that is far smaller, nil if they are not
 	// known.
 	cancelling []float64
-	// relevance says which returns have to matter for the answers to be good, nil for any. Where relevanceOnly is
-	// true, they are good for nothing else.
+	// relevance says which returns matter to what is asked, nil for any. Where relevanceOnly is true, answers are good
+	// for nothing else; else they are good for any, and it may be set to what matters to the next task.
 	relevance     *relevance
 	relevanceOnly bool
 	// improper tells whether some policy goes on for ever for a return that has to be finite, so that V* leaves it out;

@@ -121,6 +121,9 @@ func (s *solver) recoveredResult() (*Result, error) {
 	if err := s.seekSparseMixture(); err != nil && !errors.Is(err, errBudget) {
 		return nil, err
 	}
+	if err := s.replaceInterrupted(); err != nil {
+		return nil, err
+	}
 	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance, Joined: s.joined}
 	if err := s.recoverIncumbent(r); err != nil {
 		return nil, err
@@ -256,10 +259,8 @@ func (s *solver) stoppedResult() (*Result, error) {
 		return s.infeasibleInTime(), nil
 	}
 	if s.meetsTarget {
-		if s.budget.interrupted {
-			if err := s.newPricer(); err != nil {
-				return nil, err
-			}
+		if err := s.replaceInterrupted(); err != nil {
+			return nil, err
 		}
 		r, err := s.finalResult()
 		if err == nil && r.Status == Undecided {
@@ -277,6 +278,14 @@ func (s *solver) stoppedResult() (*Result, error) {
 	}
 	r.Violation = s.violation(r.Returns)
 	return r, nil
+}
+
+// replaceInterrupted goes on with another pricer where the time was over during a price.
+func (s *solver) replaceInterrupted() error {
+	if s.budget == nil || !s.budget.interrupted {
+		return nil
+	}
+	return s.newPricer()
 }
 
 // infeasibleInTime is the answer "infeasible" with the nearest returns of the first phase: there was no time for
