@@ -1,6 +1,8 @@
 package exact
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -163,6 +165,45 @@ func TestBudgetLeavesThePlannerWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEndedAfterAnyLook: a call whose context ends after some looks at it has the same verdict as one in time, or says
+// that it was ended, and so does the next one of the planner.
+func TestEndedAfterAnyLook(t *testing.T) {
+	verdicts := make(map[Verdict]int)
+	for _, name := range kinds {
+		for trial := range uint64(10) {
+			rng := rand.New(rand.NewPCG(trial, 75))
+			k := drawKind(t, rng, name, 1)
+			k.checkRanges(name, false)
+			task, err := k.task(axis(k.dim, 0, 1), k.drawLimits(rng))
+			if err != nil {
+				continue
+			}
+			want, err := k.planner.Solve(t.Context(), task, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdicts[want.Status]++
+			for n, ended := int64(0), true; ended; n += 1 + n/20 {
+				p, ctx := k.fresh(), &ending{Context: t.Context()}
+				ctx.left.Store(n)
+				got, err := p.Solve(ctx, task, Options{})
+				ended = ctx.left.Load() < 0
+				if err == nil && got.Status != want.Status || err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("%s %d, after %d looks: %v, %v: want %v", name, trial, n, got, err, want.Status)
+				}
+				got, err = p.Solve(t.Context(), task, Options{})
+				if err != nil || got.Status != want.Status ||
+					want.Status == Optimal && !k.near(got.Objective, want.Objective) {
+					t.Errorf("%s %d, after one of %d looks: %v, %v: want %v", name, trial, n, got, err, want)
+				}
+			}
+		}
+	}
+	if verdicts[Optimal] < 10 || verdicts[Infeasible] < 3 {
+		t.Errorf("%v: want more of both", verdicts)
+	}
 }
 
 // TestBudgetWhilePreparing gives fresh planners so little time that it may be over before anything can be priced: the

@@ -231,7 +231,14 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 	r *Result) (*Result, error) {
 	limits := task
 	limits.Cost = nil
-	if p.m == nil || !p.pricer.traits().relevanceOnly || c.equal(relevanceOf(p.m.Dim(), limits)) {
+	if p.m == nil || c.equal(relevanceOf(p.m.Dim(), limits)) {
+		return r, nil
+	}
+	only, err := p.relevanceOnly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !only {
 		return r, nil
 	}
 	kept, err := p.solve(ctx, limits, opts.ofAnotherTask())
@@ -249,7 +256,7 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 		}
 		return kept, nil
 	case Optimal:
-		if found := p.infiniteReturn(ctx, c, kept); found != nil {
+		if found := p.infiniteReturn(ctx, limits, c, kept); found != nil {
 			return nil, found
 		}
 	}
@@ -260,11 +267,29 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 	return r, nil
 }
 
-// infiniteReturn returns an error that names a return that is infinite where that is unwanted, and a state and an
-// action that give it for ever; nil without one.
-func (p *Planner) infiniteReturn(ctx context.Context, c relevance, r *Result) *NoTotalError {
-	if of, ok := p.pricer.(*epochTotals); ok {
-		return of.infiniteReturn(ctx, c, r.mixture())
+// relevanceOnly waits until no other call works and reports whether answers of the pricer are good for nothing else
+// than what matters. Of one that was forgotten that is not known: it may be so.
+func (p *Planner) relevanceOnly(ctx context.Context) (bool, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	return p.pricer == nil || p.pricer.traits().relevanceOnly, nil
+}
+
+// infiniteReturn returns an error that names a return that is infinite where that is unwanted by c, and a state and an
+// action that give it for ever; nil without one. r is the answer to a task without a cost.
+func (p *Planner) infiniteReturn(ctx context.Context, task cmdp.Task, c relevance, r *Result) (found *NoTotalError) {
+	if p.m.Epochs() != nil {
+		_ = p.withPricer(ctx, relevanceOf(p.dim(), task), Options{}, func(q pricer) error {
+			if of, ok := q.(*epochTotals); ok {
+				found = of.infiniteReturn(ctx, c, r.mixture())
+			}
+			return nil
+		})
+		return found
 	}
 	m, state := p.m, func(s int32) int32 { return s }
 	if r.Product != nil {
@@ -361,7 +386,7 @@ func (p *Planner) withPricer(ctx context.Context, c relevance, opts Options, wor
 		return orBudget(ctx, within, err)
 	}
 	defer func() {
-		if ctx.Err() != nil && !p.pricer.traits().stateless { // it may be left between two states
+		if ctx.Err() != nil && p.pricer != nil && !p.pricer.traits().stateless { // it may be left between two states
 			p.forget()
 		}
 	}()
