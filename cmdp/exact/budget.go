@@ -82,7 +82,7 @@ func (o Options) whilePreparing(ctx context.Context) (context.Context, context.C
 
 // orBudget is errBudget in the place of an error that came because the time of a budget was over within a context.
 func orBudget(ctx, within context.Context, err error) error {
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
+	if errors.Is(err, context.DeadlineExceeded) && within.Err() != nil && ctx.Err() == nil {
 		return errBudget
 	}
 	return err

@@ -317,7 +317,7 @@ func (m *epochModels) leastTotal(ctx context.Context, dir []float64) (float64, e
 			bound = value - margin
 		}
 	}
-	if errors.Is(err, ErrNoTotal) {
+	if errors.Is(err, ErrNoTotal) || errors.Is(err, errWantsRows) { // rows would not bound it either
 		err = nil
 	}
 	return bound, err

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -29,6 +30,9 @@ func (p *epochPass) ray(ctx context.Context) (pricedPolicy, error) {
 	}
 	small := &policyEvaluator{m: p.m, k: p.class.graph.Kernel, quotient: p.class.states}
 	out, err := small.rayIn(ctx, &p.chain, p.quotient, &policy, p.endless, places)
+	if errors.Is(err, markov.ErrSingular) { // no loop is left that does no harm
+		return pricedPolicy{}, errWantsRows
+	}
 	if err == nil {
 		out.ray = p.inEpoch(out.ray, p.epoch)
 	}
@@ -132,8 +136,12 @@ func (p *epochTotals) weightedRules(ctx context.Context, columns []column, weigh
 	err error) {
 	for j, c := range columns {
 		actions := markov.NewPackedActions(p.m.States(), p.actions)
-		if _, err := p.solve(ctx, c.dir, &actions); err != nil {
+		found, err := p.solve(ctx, c.dir, &actions)
+		if err != nil {
 			return nil, err
+		}
+		if found.ray != nil { // which the column was not: what its policy does in earlier epochs is not known
+			return nil, errWantsRows
 		}
 		out = append(out, weightedRule{p: p, st: markov.Rule{Actions: actions}, weight: weights[j]})
 	}

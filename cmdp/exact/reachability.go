@@ -200,7 +200,10 @@ func (p *infiniteHorizon) nearest(_ context.Context, _ []weightedRule, rays []co
 
 func (p *infiniteHorizon) averaged(ctx context.Context, b *policyMixture) ([]WeightedPolicy, error) {
 	policy, err := b.averageVisits(ctx, p)
-	return []WeightedPolicy{{1, policy}}, err
+	if err != nil {
+		return nil, err
+	}
+	return []WeightedPolicy{{1, policy}}, nil
 }
 
 func (p *infiniteHorizon) withRows() (*infiniteHorizon, error) { return p, nil }

@@ -85,12 +85,15 @@ func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMix
 	both := base.withShare(ways, 0.5)
 	stay := func(places []column) ([]WeightedPolicy, error) {
 		policies, err := s.model.averaged(s.ctx, both)
+		if err != nil {
+			return nil, err
+		}
 		for _, o := range policies {
 			for _, c := range places {
 				c.ray.followedBy(&o.Policy.steps[0])
 			}
 		}
-		return policies, err
+		return policies, nil
 	}
 	sets := [][]column{places.rays}
 	for j := range places.rays {
