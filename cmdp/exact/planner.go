@@ -234,7 +234,7 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 	if p.m == nil || c.equal(relevanceOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
-	only, err := p.relevanceOnly(ctx)
+	only, err := p.mayAnswerOnlyRelevance(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -267,9 +267,9 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 	return r, nil
 }
 
-// relevanceOnly waits until no other call works and reports whether answers of the pricer are good for nothing else
-// than what matters. Of one that was forgotten that is not known: it may be so.
-func (p *Planner) relevanceOnly(ctx context.Context) (bool, error) {
+// mayAnswerOnlyRelevance waits until no other call works and reports whether answers of the pricer are good for nothing
+// else than what matters, or it was forgotten, so that this is not known.
+func (p *Planner) mayAnswerOnlyRelevance(ctx context.Context) (bool, error) {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
