@@ -55,6 +55,9 @@ func (o *octetPricer) applies(ctx context.Context, dir []float64) (bool, error) 
 // price prices directions, as many as an octet has at the most. Those in which it fails are nil.
 func (o *octetPricer) price(ctx context.Context, dirs [][]float64, aims []float64) ([]*pricedPolicy, error) {
 	out, z := make([]*pricedPolicy, len(dirs)), o.totals
+	if slices.Contains(aims, 0) && slices.Max(aims) > 0 { // values settle within one aim or the other
+		return out, nil
+	}
 	for _, dir := range dirs {
 		if ok, err := o.applies(ctx, dir); !ok || err != nil {
 			return out, err

@@ -165,6 +165,8 @@ func (z *OctetTotals) eachPart(ctx context.Context, do func(lo, hi int32)) {
 // anew.
 func (z *OctetTotals) Solve(ctx context.Context, proved bool) error {
 	z.Solved = [NumOctet]bool{}
+	clear(z.met)
+	z.forgetReached()
 	if proved {
 		z.raise(ctx)
 	} else {
@@ -330,6 +332,7 @@ func (z *OctetTotals) drift(from, to int32) {
 // policies finds the policies that values show and what they return. It reports false where that is slow.
 func (z *OctetTotals) policies(ctx context.Context) bool {
 	const seldom = 1e-5 // visits of a state that is not swept
+	z.forgetReached()
 	z.shown, z.rows.policy = z.Policy, &z.Policy[0]
 	z.eachPart(ctx, z.look)
 	z.mend()
@@ -346,6 +349,13 @@ func (z *OctetTotals) policies(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// forgetReached says that nothing is known of the policies, which are about to change.
+func (z *OctetTotals) forgetReached() {
+	for l := range z.reached {
+		z.reached[l] = math.Inf(1)
+	}
 }
 
 // prove looks at all choices once, and sets Solved.
@@ -526,7 +536,10 @@ func (z *OctetTotals) addMissing() {
 		}
 	}
 	for l, x := range more {
-		if x > 0 {
+		switch {
+		case x > 0 && z.reached[l] == 0: // nothing that was visited tells which returns these are
+			z.reached[l] = math.Inf(1)
+		case x > 0:
 			for j := range z.Returns {
 				z.Returns[j][l] *= 1 + x/z.reached[l]
 			}

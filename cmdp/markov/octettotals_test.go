@@ -194,3 +194,31 @@ func TestOctetsDoNotApply(t *testing.T) {
 		}
 	}
 }
+
+// TestOctetsForgetPolicies: of directions in which visits do not come to their end nothing is told that was found
+// before in others.
+func TestOctetsForgetPolicies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 88))
+	z := octetsOf(t, rng, drawWay(rng, 200, 2), 2)
+	if err := z.Solve(t.Context(), false); err != nil || slices.Contains(z.Solved[:], false) {
+		t.Fatalf("solved %v, %v", z.Solved, err)
+	}
+	for j := range z.Directions {
+		for l := range z.Directions[j] {
+			z.Directions[j][l] *= 2
+		}
+	}
+	z.Relative = 0 // no visit may be missing
+	if err := z.Solve(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	for l, solved := range z.Solved {
+		reached := 0.0
+		for j := range z.Directions {
+			reached += z.Directions[j][l] * z.Returns[j][l]
+		}
+		if rounding := 1e-9 * reached; solved && !(math.Abs(reached-z.Bound[l]) <= z.gap(l)+rounding) {
+			t.Errorf("direction %d: solved, a policy returns %g and the bound is %g", l, reached, z.Bound[l])
+		}
+	}
+}

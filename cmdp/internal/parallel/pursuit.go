@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -11,7 +12,8 @@ import (
 // reached, that it is done with all below a number, or has ended.
 func Pursue(workers, jobs int, do func(worker, job int, await, reached func(at int64))) {
 	done := make([]atomic.Int64, jobs+1)
-	done[0].Store(math.MaxInt64) // of the one before the first
+	done[0].Store(math.MaxInt64)                        // of the one before the first
+	workers = min(workers, jobs, runtime.GOMAXPROCS(0)) // others would wait without a processor
 	var wg sync.WaitGroup
 	for worker := range workers {
 		wg.Go(func() {
