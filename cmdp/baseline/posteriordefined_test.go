@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
+	"cmdpsolve/cost"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -262,6 +264,41 @@ func replay(t *testing.T, p *monitor.ProductModel, m *cmdp.Model, l *posterior, 
 						}
 					}
 					break // pairs that differ in their memory share their counts
+				}
+			}
+		}
+	}
+}
+
+// TestPlansOfConstants wants plans for drawn models to come within their gap of the best, relative to the range of the
+// goal, whatever constant the goal has.
+func TestPlansOfConstants(t *testing.T) {
+	for seed := range uint64(20) {
+		ex := newExample(t, seed, modelSpec{states: 3, actions: 3, horizon: 4, dim: 2, stationary: seed%2 == 0})
+		lower, upper := ex.model.Shape().Totals()
+		for _, constant := range []float64{0, 30, -1e3, 1e6} {
+			c := ex.config(1000)
+			goal, err := cost.NewAffine([]float64{-1, 0}, constant, boxOf(t, ex.model))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Task.Cost = goal
+			l := newLearner(t, "posterior", c).(*posterior)
+			for l.state.Episodes = range 4 {
+				m, err := l.drawer.model()
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := l.solve(m, c.Task)
+				if err != nil {
+					t.Fatal(err)
+				}
+				gap := posteriorGap / math.Sqrt(float64(l.state.Episodes+1)) * (upper[0] - lower[0])
+				best := solve(t, m, ex.task)
+				if away := r.Objective - constant - best.Objective; best.Status == exact.Optimal &&
+					!(away <= gap+1e-9*(1+math.Abs(constant))) {
+					t.Errorf("seed %d, constant %g: a plan costs %g more than the best: want %g at most", seed, constant,
+						away, gap)
 				}
 			}
 		}

@@ -27,7 +27,7 @@ type octetRows struct {
 	rising                   uint64 // all bits if values never fall, else none
 }
 
-// setOctets makes the rows those of a program.
+// set makes the rows those of a program.
 func (r *octetRows) set(z *OctetTotals) {
 	r.dim, r.first, r.begin, r.shareAt = len(z.Directions), &z.first[0], &z.begin[0], &z.shareAt[0]
 	r.next, r.shares, r.own, r.directions = &z.next[0], &z.shares[0], &z.own[0], &z.Directions[0]

@@ -79,14 +79,6 @@ func (z *LeastTotal) Octets(dim int) *OctetTotals {
 	return out
 }
 
-// Twin returns a program of the same rows that may be solved at the same time.
-func (z *OctetTotals) Twin() *OctetTotals {
-	out := *z
-	out.Directions = make([]Octet, len(z.Directions))
-	out.room()
-	return &out
-}
-
 // room makes room for what is found.
 func (z *OctetTotals) room() {
 	n := int(z.Quotient.Rest)

@@ -68,9 +68,8 @@ func TestOctetTotals(t *testing.T) {
 	for trial := range 8 {
 		d := 2 + trial%2
 		k := drawWay(rng, 60+rng.Int32N(200), d)
-		z := octetsOf(t, rng, k, d)
-		plain := z.Twin()
-		plain.Start, plain.Workers = z.Start, 1+trial%3
+		z, plain := octetsOf(t, rng, k, d), octetsOf(t, rng, k, d)
+		plain.Workers = 1 + trial%3
 		copy(plain.Directions, z.Directions)
 		for _, proved := range []bool{false, true} {
 			if proved { // half-way between the directions
