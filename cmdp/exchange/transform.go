@@ -1,9 +1,12 @@
 package exchange
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Deadlock is the label that PRISM and Storm give to a state that had no choices
@@ -186,6 +189,49 @@ func (m *Model) NoBranchRewards(format string) error {
 		}
 	}
 	return nil
+}
+
+// CheckText is Check, and returns an error for what neither of the text formats of Storm and PRISM has: games, a start
+// distribution that is not uniform, rewards of states without choices, a label init, and names of states with line ends.
+func (m *Model) CheckText() error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	switch {
+	case m.Players > 1:
+		return errors.New("the format has no games")
+	case !m.StartIsUniform():
+		return errors.New("the format has no start distribution but the uniform one over its initial states")
+	}
+	if err := m.CheckRests(); err != nil {
+		return err
+	}
+	for _, l := range m.Labels {
+		if l.Name == "init" || strings.ContainsAny(l.Name, "\"\n\r\x00") {
+			return BadLabel(l.Name)
+		}
+	}
+	for s, name := range m.StateNames() {
+		if name == "" || strings.ContainsAny(name, "\n\r\x00") || strings.TrimSpace(name) != name {
+			return fmt.Errorf("state %d: the name %q is empty, begins or ends with a space or has a line end", s, name)
+		}
+	}
+	return nil
+}
+
+// BadLabel is the error of a label whose name a text format cannot have.
+func BadLabel(name string) error {
+	return fmt.Errorf("label %q: the format keeps init for itself and has no quotes or line ends in labels", name)
+}
+
+// AppendProbability appends the probability of a branch, or its interval with a separator between the bounds.
+func (m *Model) AppendProbability(b []byte, branch int, separator string) []byte {
+	if m.Lower == nil {
+		return strconv.AppendFloat(b, m.Probability[branch], 'g', -1, 64)
+	}
+	b = strconv.AppendFloat(append(b, '['), m.Lower[branch], 'g', -1, 64)
+	b = strconv.AppendFloat(append(b, separator...), m.Upper[branch], 'g', -1, 64)
+	return append(b, ']')
 }
 
 // CheckRests returns an error if a state without choices has a reward. It would

@@ -69,19 +69,11 @@ type writer struct {
 
 func (f *writer) check() error {
 	m := f.m
-	if err := m.Check(); err != nil {
+	if err := m.CheckText(); err != nil {
 		return err
 	}
-	switch {
-	case m.Players > 1:
-		return fmt.Errorf("the format has no games")
-	case !m.StartIsUniform():
-		return fmt.Errorf("the format has no start distribution but the uniform one over its initial states")
-	case m.BranchActions != nil:
+	if m.BranchActions != nil {
 		return fmt.Errorf("the format has no action names of branches")
-	}
-	if err := m.CheckRests(); err != nil {
-		return err
 	}
 	if err := m.NoBranchRewards("the format"); err != nil {
 		return err
@@ -99,15 +91,8 @@ func (f *writer) check() error {
 		}
 	}
 	for _, l := range m.Labels {
-		if l.Name == "init" || strings.ContainsAny(l.Name, "\"\n\r\x00") || strings.TrimSpace(l.Name) != l.Name ||
-			strings.HasPrefix(l.Name, "[") {
-			return fmt.Errorf("label %q: the format keeps init for itself and has no quotes or line ends in labels",
-				l.Name)
-		}
-	}
-	for s, name := range m.StateNames() {
-		if name == "" || strings.ContainsAny(name, "\n\r\x00") || strings.TrimSpace(name) != name {
-			return fmt.Errorf("state %d: the name %q is empty, begins or ends with a space or has a line end", s, name)
+		if strings.TrimSpace(l.Name) != l.Name || strings.HasPrefix(l.Name, "[") {
+			return exchange.BadLabel(l.Name)
 		}
 	}
 	return nil
@@ -162,17 +147,6 @@ func (f *writer) header() {
 		kind, numbers, strings.Join(m.RewardNames(), " "), m.States(), choices)
 }
 
-// probability appends the probability of a branch, or its interval.
-func (f *writer) probability(b []byte, e int) []byte {
-	m := f.m
-	if m.Lower == nil {
-		return strconv.AppendFloat(b, m.Probability[e], 'g', -1, 64)
-	}
-	b = strconv.AppendFloat(append(b, '['), m.Lower[e], 'g', -1, 64)
-	b = strconv.AppendFloat(append(b, ", "...), m.Upper[e], 'g', -1, 64)
-	return append(b, ']')
-}
-
 func (f *writer) state(s int) {
 	m, b := f.m, append(f.b[:0], "state "...)
 	b = strconv.AppendInt(b, int64(s), 10)
@@ -209,7 +183,7 @@ func (f *writer) state(s int) {
 		b = append(b, '\n')
 		for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
 			b = strconv.AppendInt(append(b, "\t\t"...), int64(m.Target[e]), 10)
-			b = f.probability(append(b, " : "...), e)
+			b = m.AppendProbability(append(b, " : "...), e, ", ")
 			b = append(b, '\n')
 		}
 	}

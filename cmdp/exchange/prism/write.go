@@ -69,23 +69,16 @@ func (f *writer) file(name string, fill func(w *bufio.Writer)) {
 
 func (f *writer) check() error {
 	m := f.m
-	if err := m.Check(); err != nil {
+	if err := m.CheckText(); err != nil {
 		return err
 	}
 	switch {
-	case m.Players > 1:
-		return fmt.Errorf("the format has no games")
 	case len(m.Start) == 0:
 		return fmt.Errorf("the format wants an initial state")
-	case !m.StartIsUniform():
-		return fmt.Errorf("the format has no start distribution but the uniform one over its initial states")
 	case m.Players == 0 && m.ChoiceActions != nil:
 		return fmt.Errorf("the format has no action names of choices in Markov chains")
 	case m.Players > 0 && m.BranchActions != nil:
 		return fmt.Errorf("the format has no action names of branches in MDPs")
-	}
-	if err := m.CheckRests(); err != nil {
-		return err
 	}
 	for _, a := range []*exchange.Actions{m.ChoiceActions, m.BranchActions} {
 		for i := 0; a != nil && i < len(a.Names); i++ {
@@ -101,20 +94,9 @@ func (f *writer) check() error {
 				"around them", r.Name)
 		}
 	}
-	for _, l := range m.Labels {
-		if l.Name == "init" || strings.ContainsAny(l.Name, "\"\n\r\x00") {
-			return fmt.Errorf("label %q: the format keeps init for itself and has no quotes or line ends in labels",
-				l.Name)
-		}
-	}
 	for _, v := range m.Variables {
 		if v.Text == nil && (strings.ContainsAny(v.Name, "(),:\"\n\r\x00") || strings.TrimSpace(v.Name) != v.Name) {
 			return fmt.Errorf("variable %q: the format has no brackets, commas or line ends in names", v.Name)
-		}
-	}
-	for s, name := range m.StateNames() {
-		if name == "" || strings.ContainsAny(name, "\n\r\x00") || strings.TrimSpace(name) != name {
-			return fmt.Errorf("state %d: the name %q is empty, begins or ends with a space or has a line end", s, name)
 		}
 	}
 	return nil
@@ -161,7 +143,7 @@ func (f *writer) transitions(w *bufio.Writer) {
 			for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
 				b = f.appendSource(b[:0], s, c-first)
 				b = strconv.AppendInt(b, int64(m.Target[e]), 10)
-				b = f.probability(append(b, ' '), e)
+				b = m.AppendProbability(append(b, ' '), e, ",")
 				if name := m.ChoiceActions.Name(c) + m.BranchActions.Name(e); name != "" {
 					b = append(append(b, ' '), name...)
 				}
@@ -169,17 +151,6 @@ func (f *writer) transitions(w *bufio.Writer) {
 			}
 		}
 	}
-}
-
-// probability appends the probability of a branch, or its interval.
-func (f *writer) probability(b []byte, e int) []byte {
-	m := f.m
-	if m.Lower == nil {
-		return strconv.AppendFloat(b, m.Probability[e], 'g', -1, 64)
-	}
-	b = strconv.AppendFloat(append(b, '['), m.Lower[e], 'g', -1, 64)
-	b = strconv.AppendFloat(append(b, ','), m.Upper[e], 'g', -1, 64)
-	return append(b, ']')
 }
 
 // appendSource appends the state and, but for a Markov chain, the choice that a line
