@@ -499,3 +499,30 @@ func TestBuilderChecksColumns(t *testing.T) {
 		}
 	}
 }
+
+// Room that is asked for once rows share nothing any more changes nothing.
+func TestGrowAfterRowsShareNothing(t *testing.T) {
+	const states = 1 << 16
+	b := NewBuilder(ModelSpec{Horizon: 1, Dim: 1,
+		Start: []StartState{{State: 0, Probability: 1}}}, states)
+	for s := range states {
+		if s%(states/4) == 0 {
+			b.Grow(states, 2*states)
+		}
+		p := float64(1+s) / (2 + states)
+		err := b.Add(Row{State: s, Next: []Transition{{Next: 0, Probability: p}, {Next: 1, Probability: 1 - p}},
+			Returns: []float64{float64(s)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range states {
+		if got := m.Kernel(0).ReturnsOf(s, 1)[0]; got != float64(s) {
+			t.Fatalf("state %d returns %g", s, got)
+		}
+	}
+}

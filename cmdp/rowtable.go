@@ -31,7 +31,13 @@ func (t *rowTable) grow(rows, transitions int) {
 	if t.Offset == nil {
 		rows = transitions
 	} else {
-		t.Offset, t.Distribution, t.Vector = room(t.Offset, rows), room(t.Distribution, rows), room(t.Vector, rows)
+		t.Offset = room(t.Offset, rows)
+		if p := t.pools; p != nil && p.distributions != nil { // nil once each row has its own
+			t.Distribution = room(t.Distribution, rows)
+		}
+		if p := t.pools; p != nil && p.returns != nil {
+			t.Vector = room(t.Vector, rows)
+		}
 	}
 	t.state, t.action, t.Returns = room(t.state, rows), room(t.action, rows), room(t.Returns, rows*t.dim)
 	t.Next, t.Prob = room(t.Next, transitions), room(t.Prob, transitions)
