@@ -80,26 +80,40 @@ func (g *Graph) orderByLayers(ctx context.Context, p *Partition) error {
 		for j, s := range states {
 			place[s] = int32(j)
 		}
-		if g.leadsBack(p, states, place) > len(states)/2 {
+		if g.leadsBack(ctx, p, states, place) > len(states)/2 {
 			if err := g.layers(ctx, p, states, place, far); err != nil {
 				return err
 			}
 			slices.SortStableFunc(states, func(a, b int32) int { return int(far[a] - far[b]) })
 		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 	return nil
 }
 
+// eachState calls visit with the numbers of n states until ctx ends.
+func eachState(ctx context.Context, n int, visit func(j int)) {
+	const often = 1 << 14
+	for lo := 0; lo < n && ctx.Err() == nil; lo += often {
+		for j := lo; j < min(lo+often, n); j++ {
+			visit(j)
+		}
+	}
+}
+
 // leadsBack returns over how many states of a component, in their order, a transition leads back at most.
-func (g *Graph) leadsBack(p *Partition, states, place []int32) int {
+func (g *Graph) leadsBack(ctx context.Context, p *Partition, states, place []int32) int {
 	most := int32(0)
-	for _, s := range states {
+	eachState(ctx, len(states), func(j int) {
+		s := states[j]
 		g.each(s, func(n int32) {
 			if p.Of[n] == p.Of[s] {
 				most = max(most, place[n]-place[s])
 			}
 		})
-	}
+	})
 	return int(most)
 }
 
@@ -115,7 +129,8 @@ func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []i
 	type step struct{ from, tries int32 }
 	part := p.Of[states[0]]
 	var at [mostTries + 1][]int32 // the states at each distance from the present one on, in turn
-	for _, s := range states {
+	eachState(ctx, len(states), func(j int) {
+		s := states[j]
 		far[s] = math.MaxInt32
 		g.eachTransition(s, func(n int32, prob float64) {
 			if p.Of[n] != part {
@@ -125,18 +140,19 @@ func (g *Graph) layers(ctx context.Context, p *Partition, states, place, far []i
 		if far[s] <= mostTries {
 			at[far[s]] = append(at[far[s]], s)
 		}
-	}
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	into := newLists(len(states), func(add func(at int32, item step)) {
-		for _, s := range states {
+		eachState(ctx, len(states), func(j int) {
+			s := states[j]
 			g.eachTransition(s, func(n int32, prob float64) {
 				if p.Of[n] == part {
 					add(place[n], step{s, tries(prob)})
 				}
 			})
-		}
+		})
 	})
 	for d, empty := int32(0), 0; empty <= mostTries && ctx.Err() == nil; d++ {
 		now := at[d%(mostTries+1)]
