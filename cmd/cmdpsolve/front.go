@@ -256,7 +256,12 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	rep := newFrontReport(p, over, f, time.Since(begin))
 	rep.all = c.all
 	if *c.format == report.JSON {
-		if err := rep.recoverMixed(ctx); err != nil {
+		within, done := ctx, context.CancelFunc(func() {})
+		if c.budget > 0 {
+			within, done = context.WithDeadline(ctx, begin.Add(c.budget))
+		}
+		defer done()
+		if err := rep.recoverMixed(ctx, within); err != nil {
 			return p.stopped(err)
 		}
 	}

@@ -40,7 +40,7 @@ type frontReport struct {
 type pointReport struct {
 	Returns    named `json:"returns"`
 	Weights    named `json:"weights"`
-	Randomized int   `json:"randomized"`
+	Randomized *int  `json:"randomized"` // nil where there was no time to put the policy together
 	Vertex     bool  `json:"vertex"`
 	// Thresholds are those at which the worst episodes begin, of a curve that is a union.
 	Thresholds []report.Number `json:"thresholds,omitempty"`
@@ -89,7 +89,7 @@ func (rep *frontReport) point(q query.FrontPoint) *pointReport {
 	if q.Policy != nil {
 		randomized = q.Policy.Randomized()
 	}
-	point := &pointReport{Returns: named{Names: rep.shown, Values: report.Numbers(returns)}, Randomized: randomized,
+	point := &pointReport{Returns: named{Names: rep.shown, Values: report.Numbers(returns)}, Randomized: &randomized,
 		Vertex: q.Vertex, returns: returns, at: q}
 	if q.Weights != nil {
 		point.Weights = named{Values: report.Numbers(q.Weights)}
@@ -106,16 +106,23 @@ func (rep *frontReport) point(q query.FrontPoint) *pointReport {
 }
 
 // recoverMixed puts the policies of the points together that are mixtures: only then is it known where they draw.
-func (rep *frontReport) recoverMixed(ctx context.Context) error {
+// There is time for it until within ends.
+func (rep *frontReport) recoverMixed(ctx, within context.Context) error {
 	for _, point := range rep.Points {
 		if !point.at.Mixed {
 			continue
 		}
-		if err := point.at.Recover(ctx); err != nil {
-			return err
+		err := within.Err()
+		if err == nil {
+			err = point.at.Recover(within)
 		}
-		if point.at.Policy != nil {
-			point.Randomized = point.at.Policy.Randomized()
+		switch {
+		case err != nil && within.Err() != nil && ctx.Err() == nil:
+			point.Randomized = nil
+		case err != nil:
+			return err
+		case point.at.Policy != nil:
+			*point.Randomized = point.at.Policy.Randomized()
 		}
 	}
 	return nil

@@ -3,12 +3,14 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -148,7 +150,16 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 	f := newFront(t.over, places)
 	begin, budget := time.Now(), opts.Budget
 	var refused error
-	err = t.EachThreshold(ctx, func(of *Query) error {
+	late := func() bool { return budget > 0 && time.Since(begin) >= budget }
+	err = t.thresholds(ascending, func(thresholds []float64) error {
+		if late() && len(f.Parts) > 0 {
+			f.leaveOpen()
+			return nil
+		}
+		of, err := t.At(ctx, thresholds)
+		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+			return err
+		}
 		if budget > 0 {
 			opts.Budget = max(budget-time.Since(begin), 1)
 		}
@@ -169,8 +180,16 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 	if err != nil {
 		return nil, err
 	}
-	f.join()
+	f.join(late)
 	return f, nil
+}
+
+// leaveOpen notes that there was no time for all thresholds.
+func (f *Front) leaveOpen() {
+	f.Error, f.Relative = math.Inf(1), math.Inf(1)
+	if f.Status != exact.Undecided {
+		f.Status = exact.Stopped
+	}
 }
 
 // certify makes what a curve with rounded totals says of all policies true of the exact problem: all that can be
@@ -248,7 +267,7 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective,
 func (f *Front) Part(i int) *Front {
 	part := newFront(f.over, f.places)
 	part.add(f.Parts[i])
-	part.join()
+	part.join(func() bool { return false })
 	return part
 }
 
@@ -371,6 +390,15 @@ func verticesOf(r *exact.FrontResult) []bool {
 		vertex[i] = worse(others, points[i], scale) > roundingOfPoints
 	}
 	return vertex
+}
+
+// leastObjective returns the least of an objective over points.
+func leastObjective(points []exact.FrontPoint, k int) float64 {
+	least := math.Inf(1)
+	for _, p := range points {
+		least = min(least, p.Objectives[k])
+	}
+	return least
 }
 
 // roundingOfPoints is the part of the scale up to which points are the same.

@@ -60,7 +60,7 @@ func TestUnionOfCurves(t *testing.T) {
 		for _, part := range tt.parts {
 			f.add(part)
 		}
-		f.join()
+		f.join(func() bool { return false })
 		var got [][]float64
 		for _, v := range f.Points {
 			got = append(got, append(slices.Clone(v.Returns), v.Query.Limits[0].Threshold))
@@ -90,7 +90,7 @@ func TestEndsOfCurves(t *testing.T) {
 			}
 			f.add(FrontPart{Query: new(Query), Result: r})
 		}
-		f.join()
+		f.join(func() bool { return false })
 		least := func(points []exact.FrontPoint, x float64) float64 { // of b, where a is at most x
 			least := math.Inf(1)
 			for _, p := range points {

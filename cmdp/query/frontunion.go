@@ -12,8 +12,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// join sets the points, of several parts those that none of the others covers.
-func (f *Front) join() {
+// join sets the points, of several parts those that none of the others covers. Once it is late, points of several parts
+// are listed that others may cover.
+func (f *Front) join(late func() bool) {
 	var all []exact.FrontPoint
 	for _, part := range f.Parts {
 		all = append(all, part.Result.Points...)
@@ -22,7 +23,11 @@ func (f *Front) join() {
 		points, scale := part.Result.Points, scaleOf(all, part.Result.Rounding)
 		vertices := verticesOf(part.Result)
 		listed := slices.Clone(vertices)
-		if len(f.Parts) > 1 {
+		switch {
+		case len(f.Parts) == 1:
+		case late():
+			f.leaveOpen()
+		default:
 			for k, point := range points {
 				listed[k] = vertices[k] && !f.covered(i, point, scale)
 			}
@@ -104,6 +109,11 @@ func (f *Front) uncovered(i int, a, b exact.FrontPoint, scale []float64) [][2]fl
 //	x  s.t.  Σ λ_j y_j ≤ (1−x)·a + x·b + slack·scale,  Σ λ_j = 1,  λ ≥ 0,  0 ≤ x ≤ 1
 func coveredBy(points []exact.FrontPoint, a, b exact.FrontPoint, scale []float64, slack float64) (low, high float64) {
 	n := len(points)
+	for k := range scale {
+		if leastObjective(points, k) > max(a.Objectives[k], b.Objectives[k])+slack*scale[k] {
+			return 1, 1
+		}
+	}
 	program := &lp.Problem{Minimize: make([]float64, n+1), Lower: make([]float64, n+1)}
 	_, program.Upper = lp.Free(n + 1)
 	program.Upper[n] = 1
@@ -175,7 +185,10 @@ func (f *Front) between(i int, a, b exact.FrontPoint, x float64) FrontPoint {
 func (f *Front) covered(i int, point exact.FrontPoint, scale []float64) bool {
 	for j, other := range f.Parts {
 		points := other.Result.Points
-		if i == j || len(points) == 0 {
+		farOff := func(k int) bool {
+			return leastObjective(points, k) > point.Objectives[k]+roundingOfPoints*scale[k]
+		}
+		if i == j || len(points) == 0 || farOff(0) || farOff(len(scale)-1) {
 			continue
 		}
 		t := worse(points, point, scale)
