@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -105,8 +106,8 @@ func (e *Epochs) startPairs() (out []StartState) {
 
 // Stored returns the model that was made with its rows stored. Pairs and choices have the same numbers, but for choices
 // that are not offered, which are left out. A pair that does not come up stays where it is and returns nothing. It is a
-// [MemoryError] if that takes more than Bytes.
-func (e *Epochs) Stored() (*Model, error) {
+// [MemoryError] if that takes more than Bytes, and that of ctx once it ends.
+func (e *Epochs) Stored(ctx context.Context) (*Model, error) {
 	k := &e.Classes[0]
 	random := slices.ContainsFunc(e.Classes, func(k Kernel) bool { return k.Outcomes != nil })
 	size := Size{States: e.Len() * e.Base.states, Kernels: 1, Dim: e.Dim, Random: random,
@@ -116,7 +117,11 @@ func (e *Epochs) Stored() (*Model, error) {
 	}
 	out, nothing := NewKernel(), make([]float64, e.Dim)
 	var next []int32
+	const often = 1 << 12
 	for pair := range size.States {
+		if pair%often == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		epoch, s := e.Split(pair)
 		k := &e.Classes[e.Class[epoch]]
 		for c := k.First[s]; c < k.First[s+1]; c++ {

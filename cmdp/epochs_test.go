@@ -260,13 +260,13 @@ func TestEpochs(t *testing.T) {
 // offered. Pairs that do not come up stay where they are.
 func compareStored(t *testing.T, e *Epochs, m *Model) {
 	t.Helper()
-	stored, err := e.Stored()
+	stored, err := e.Stored(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := stored.Kernel(0)
 	e.Bytes = 1 + 12*len(k.Next) + 8*len(k.Returns) + 8*len(k.Outcomes)
-	if _, err := e.Stored(); !errors.As(err, new(*MemoryError)) {
+	if _, err := e.Stored(t.Context()); !errors.As(err, new(*MemoryError)) {
 		t.Errorf("%v: want too large for %d bytes, which transitions and returns take alone", err, e.Bytes)
 	}
 	e.Bytes = 0

@@ -48,6 +48,8 @@ func (w *stopwatch) enter(phase string) (before string) {
 type budget struct {
 	now      func() time.Time
 	deadline time.Time
+	total    time.Duration
+	fake     bool          // the clock is not real
 	longest  time.Duration // that a price took
 	// interrupted says that the last price was: the pricer may be left between two states.
 	interrupted bool
@@ -60,15 +62,51 @@ func newBudget(o Options) *budget {
 	if o.Budget <= 0 {
 		return nil
 	}
-	b := &budget{now: o.now}
-	if b.now == nil {
-		b.now = time.Now
+	o = o.begun()
+	return &budget{now: o.clock(), deadline: o.deadline, total: o.Budget, fake: o.now != nil}
+}
+
+// clock returns what tells the time.
+func (o Options) clock() func() time.Time {
+	if o.now != nil {
+		return o.now
 	}
-	b.deadline = o.deadline
-	if b.deadline.IsZero() {
-		b.deadline = b.now().Add(o.Budget)
+	return time.Now
+}
+
+// begun returns o with the time at which the one of its budget is over, unless that is known.
+func (o Options) begun() Options {
+	if o.Budget > 0 && o.deadline.IsZero() {
+		o.deadline = o.clock()().Add(o.Budget)
 	}
-	return b
+	return o
+}
+
+// Of what is made of the answer a little may be done once the time is over: some share of the budget, and some time.
+const (
+	latenessShare = 0.05
+	leastLateness = 100 * time.Millisecond
+)
+
+// soon returns a context that ends soon after the time of the budget. Clocks that are not real end none.
+func (b *budget) soon(ctx context.Context) (context.Context, context.CancelFunc) {
+	if b == nil || b.fake {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, b.deadline.Add(leastLateness+time.Duration(latenessShare*float64(b.total))))
+}
+
+// inTime calls work with a context that ends soon after the time of the budget. The error is errBudget if that came
+// before the work was done.
+func (s *columnGeneration) inTime(work func(ctx context.Context) error) error {
+	within, done := s.budget.soon(s.ctx)
+	defer done()
+	err := work(within)
+	if err != nil && within.Err() != nil && s.ctx.Err() == nil {
+		s.budget.interrupted = !s.traits.stateless
+		return errBudget
+	}
+	return err
 }
 
 // whilePreparing returns a context for what comes before the first price: it ends with the time of the budget. Clocks
@@ -101,6 +139,14 @@ func (p *Planner) unprepared(task cmdp.Task) *Result {
 	return r
 }
 
+// orUnprepared is unprepared where err says that the time is over.
+func (p *Planner) orUnprepared(task cmdp.Task, err error) (*Result, error) {
+	if errors.Is(err, errBudget) {
+		return p.unprepared(task), nil
+	}
+	return nil, err
+}
+
 // over reports whether no direction is to be priced any more: what follows the last one takes about as long as two.
 func (b *budget) over() bool {
 	return b != nil && !b.now().Add(2*b.longest).Before(b.deadline)
@@ -112,7 +158,8 @@ func (b *budget) half() *budget {
 		return nil
 	}
 	now := b.now()
-	return &budget{now: b.now, deadline: now.Add(b.deadline.Sub(now) / 2)}
+	left := b.deadline.Sub(now) / 2
+	return &budget{now: b.now, deadline: now.Add(left), total: left, fake: b.fake}
 }
 
 // priceInTime asks for the cheapest policy in a direction, as long as there is time.

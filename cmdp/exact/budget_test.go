@@ -341,3 +341,59 @@ func TestPhasesAddUp(t *testing.T) {
 		t.Errorf("%d phases: want %d", len(w.phases), len(order))
 	}
 }
+
+// TestBudgetOfGrowth gives more and more time to questions about a total beside a mean that may grow for ever: whether
+// it does within the limits takes questions of their own, and none is refused since there was no time for these.
+func TestBudgetOfGrowth(t *testing.T) {
+	spec := cmdp.ModelSpec{Discount: 1, Dim: 2, Means: []bool{true, false},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	b := cmdp.NewBuilder(spec, 3)
+	for _, row := range []cmdp.Row{{State: 0, Action: 0, Next: []cmdp.Transition{{Next: 0, Probability: 1}},
+		Returns: []float64{1, 1}}, {State: 0, Action: 1, Next: []cmdp.Transition{{Next: 1, Probability: 1}},
+		Returns: []float64{0, 2}}, {State: 1, Next: []cmdp.Transition{{Next: 1, Probability: 0.5},
+		{Next: 2, Probability: 0.5}}, Returns: []float64{0, 0}}, {State: 2,
+		Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: []float64{2, 0}}} {
+		row.Step = cmdp.EveryStep
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kind{t: t, m: m, dim: 2, unit: 1}
+	k.box, err = geometry.NewBox([]float64{-10, -Boundless}, []float64{10, Boundless})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limits := range [][]cmdp.Constraint{{{Normal: []float64{-1, 0}, Offset: -0.5}},
+		{{Normal: []float64{0, 1}, Offset: 5}}} { // a mean of 0.5, with which it grows, and a total of 5
+		task, err := k.task([]float64{0.25, -1}, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Solve(t.Context(), m, task, Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped, answered := 0, 0
+		for n := range 60 {
+			r, err := Solve(t.Context(), m, task,
+				Options{Workers: 1, Budget: time.Duration(n+1) * time.Second, now: ticking()})
+			switch {
+			case err != nil:
+				t.Errorf("%d seconds: %v", n+1, err)
+			case r.Status == Stopped:
+				stopped++
+			case r.Status != want.Status || !k.near(r.Objective, want.Objective):
+				t.Errorf("%d seconds: %v %g: want %v %g", n+1, r.Status, r.Objective, want.Status, want.Objective)
+			default:
+				answered++
+			}
+		}
+		if stopped < 3 || answered < 10 {
+			t.Errorf("%v: %d of 60 were stopped and %d answered", want.Status, stopped, answered)
+		}
+	}
+}

@@ -68,11 +68,20 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task,
 		defer cancel()
 		ctx = within
 	}
-	if err := s.solveSubproblem(whole, nil); err != nil { // which looks at the budget itself
+	s.opts.Budget -= opts.Budget / 4   // in which policies that never draw are made of the answer
+	r, err := s.relax(whole, s.m, nil) // which looks at the budget itself
+	if err != nil {
 		return nil, err
 	}
+	s.best.Relaxed, s.best.Tolerance, s.undividedBound = r, r.Tolerance, math.Inf(1)
 	s.opts.Budget = 0
 	s.offerKnown()
+	err = s.divide(ctx, s.m, new(restriction), r, nil)
+	if errors.Is(err, context.DeadlineExceeded) && whole.Err() == nil {
+		s.undividedBound = r.Bound
+	} else if err != nil {
+		return nil, err
+	}
 	done, err := s.solveCertain(ctx)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && whole.Err() == nil: // the search below ends at once
@@ -103,7 +112,8 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task,
 // concluded returns what the search has shown. It was stopped if the time of ctx is over and whole goes on.
 func (s *branchAndBound) concluded(ctx, whole context.Context) *DeterministicResult {
 	s.conclude()
-	if s.best.Status == Undecided && ctx.Err() != nil && whole.Err() == nil {
+	over := ctx.Err() != nil && whole.Err() == nil || s.best.Relaxed.Status == Stopped
+	if s.best.Status == Undecided && over {
 		s.best.Status = Stopped
 	}
 	return s.best
@@ -149,28 +159,38 @@ func (s *branchAndBound) cutoff() float64 {
 
 // solveSubproblem solves the problem that is left after some decisions, and queues it if it is to be divided.
 func (s *branchAndBound) solveSubproblem(ctx context.Context, d *decision) error {
-	m, allowed, err := s.restrictedModel(d)
+	m, allowed, err := s.restrictedModel(ctx, d)
 	if err != nil {
 		return err
 	}
-	opts := s.opts.Options
-	opts.Early, opts.memoryless, opts.unpriced = nil, true, true
-	if d != nil {
-		cutoff := s.cutoff()
-		opts.cutoff = &cutoff
+	cutoff := s.cutoff()
+	r, err := s.relax(ctx, m, &cutoff)
+	if errors.Is(err, ErrNoTotal) {
+		return nil // with these decisions every policy goes on for ever
 	}
+	if err != nil {
+		return err
+	}
+	return s.divide(ctx, m, allowed, r, d)
+}
+
+// relax solves a problem for policies that may draw. It is of no use from a cutoff on, nil for none.
+func (s *branchAndBound) relax(ctx context.Context, m *cmdp.Model, cutoff *float64) (*Result, error) {
+	opts := s.opts.Options
+	opts.Early, opts.memoryless, opts.unpriced, opts.cutoff = nil, true, true, cutoff
 	r, err := Solve(ctx, m, s.task, opts)
 	if err != nil {
-		if errors.Is(err, ErrNoTotal) && d != nil {
-			return nil // with these decisions every policy goes on for ever
-		}
-		return err
+		return nil, err
 	}
 	s.best.Nodes++
 	s.best.Iterations += r.Iterations
-	if d == nil {
-		s.best.Relaxed, s.best.Tolerance, s.undividedBound = r, r.Tolerance, math.Inf(1)
-	}
+	return r, nil
+}
+
+// divide judges policies that the answer to a problem after some decisions suggests, and queues it if it is to be
+// divided.
+func (s *branchAndBound) divide(ctx context.Context, m *cmdp.Model, allowed *restriction, r *Result,
+	d *decision) error {
 	if r.Status == Infeasible || s.pruned(r.Bound) {
 		return nil
 	}
@@ -279,6 +299,9 @@ func rounded(m *cmdp.Model, p *Policy, second []bool) cmdp.Deterministic {
 
 // offer keeps a policy if it is the best so far.
 func (s *branchAndBound) offer(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic, allowed *restriction) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	v := make([]float64, m.Dim())
 	if m.Horizon() > 0 {
 		cmdp.NewEvaluator(m).Returns(v, p)

@@ -103,7 +103,12 @@ func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.phases, n.budget, n.newPricer = s.phases, s.budget, s.newPricer
+	n.phases, n.budget = s.phases, s.budget
+	n.newPricer = func() error {
+		err := s.newPricer()
+		n.pricer, n.pricing, n.traits = s.pricer, s.pricing, s.traits
+		return err
+	}
 	for _, c := range s.master.columns {
 		if _, err := n.master.addColumn(c); err != nil {
 			return nil, err

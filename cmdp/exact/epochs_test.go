@@ -164,7 +164,10 @@ func TestEpochPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := p.infiniteReturn(ctx, allRelevant(m.Dim()), []WeightedPolicy{{1, policies[0]}})
+		found, err := p.infiniteReturn(ctx, allRelevant(m.Dim()), []WeightedPolicy{{1, policies[0]}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if found == nil {
 			if slices.ContainsFunc(e.Returns, func(x float64) bool { return !isFinite(x) }) {
 				t.Errorf("model %d: returns %v, and none is named that does not end", i, e.Returns)

@@ -31,8 +31,8 @@ func (p *epochTotals) visitsOf(policy *Policy, returns []float64) *epochVisits {
 
 // infiniteReturn returns an error that names a return of some policies that is infinite where that is unwanted by c,
 // see Planner.infiniteReturn; nil without one.
-func (p *epochTotals) infiniteReturn(ctx context.Context, c relevance, policies []WeightedPolicy) *NoTotalError {
-	var found *NoTotalError
+func (p *epochTotals) infiniteReturn(ctx context.Context, c relevance,
+	policies []WeightedPolicy) (found *NoTotalError, err error) {
 	for _, o := range policies {
 		v := p.visitsOf(o.Policy, make([]float64, p.e.Dim))
 		v.forEver = func(s, choice int32, returns []float64) {
@@ -41,11 +41,11 @@ func (p *epochTotals) infiniteReturn(ctx context.Context, c relevance, policies 
 					Return: i, Kept: true}
 			}
 		}
-		if v.visitAll(ctx) != nil {
-			return nil
+		if err := v.visitAll(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return found
+	return found, nil
 }
 
 // visitAll goes from the first epoch to the last.

@@ -38,7 +38,7 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	if m.Horizon() > 0 {
 		return nil, fmt.Errorf("exact: a model with a horizon: want one without")
 	}
-	process, err := inducedProcess(m, policy)
+	process, err := inducedProcess(ctx, m, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +72,17 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 
 // inducedProcess returns the model without choices that a stationary policy makes of m. States that the
 // policy does not reach have the value 0.
-func inducedProcess(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
+func inducedProcess(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 	rows, d := m.Rows(0), m.Dim()
 	reached := markov.ReachedBy(m, policy)
 	out := cmdp.NewKernel()
 	var next []int32
 	var prob []float64
+	const often = 1 << 12
 	for s := range int32(m.States()) {
+		if s%often == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if first, end := rows.Choices(int(s)); reached[s] && first < end {
 			x := make([]float64, end-first)
 			policy.Distribution(x, 0, int(s))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
@@ -167,10 +168,14 @@ func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions
 // Front is the function [Front] for this planner, with the same errors. Other calls have their turn between weighted
 // problems that are not solved together.
 func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
-	return orWithRows(ctx, p, opts.Options, func(p *Planner, of Options) (*FrontResult, error) {
+	r, err := orWithRows(ctx, p, opts.Options, func(p *Planner, of Options) (*FrontResult, error) {
 		opts.Options = of
 		return p.front(ctx, task, opts)
 	})
+	if errors.Is(err, errBudget) {
+		return (&front{opts: opts}).stopped(), nil
+	}
+	return r, err
 }
 
 func (p *Planner) front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
@@ -183,12 +188,11 @@ func (p *Planner) front(ctx context.Context, task cmdp.Task, opts FrontOptions) 
 		return nil, err
 	}
 	c := relevanceOf(p.dim(), task, opts.Over...)
-	f := &front{ctx: ctx, planner: p, relevance: c, task: task, opts: opts}
-	if opts.Budget > 0 {
-		within, cancel := context.WithTimeout(ctx, opts.Budget)
-		defer cancel()
-		f.ctx = within
-	}
+	whole := opts.Options.begun()
+	within, done := whole.whilePreparing(ctx)
+	defer done()
+	opts.Budget, opts.deadline = 0, time.Time{} // policies are asked for later
+	f := &front{ctx: within, planner: p, relevance: c, task: task, opts: opts}
 	r, err := f.run()
 	if f.ctx.Err() != nil && ctx.Err() == nil && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
 		return f.stopped(), nil
@@ -196,7 +200,7 @@ func (p *Planner) front(ctx context.Context, task cmdp.Task, opts FrontOptions) 
 	if err != nil || r.Status != Infeasible {
 		return r, err
 	}
-	limits, err := p.withoutCost(ctx, task, c, opts.Options, &Result{Status: Infeasible, Certificate: r.Certificate})
+	limits, err := p.withoutCost(ctx, task, c, whole, &Result{Status: Infeasible, Certificate: r.Certificate})
 	if err == nil {
 		r.Status, r.Certificate = limits.Status, limits.Certificate
 	}

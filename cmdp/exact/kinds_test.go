@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -316,20 +317,25 @@ func (k *kind) checkChoices(name string, policy *Policy) {
 	}
 }
 
+var (
+	kindModels = flag.Int("models", 40, "how many models of each kind are drawn")
+	kindSeed   = flag.Uint64("seed", 72, "seed of the models of each kind")
+)
+
 // TestEveryKind compares what planners say of models of every kind with the reference: extremes, optima, curves, what
 // is in conflict, and the best policies that never draw. What they prove is confirmed, and nothing if a state to which
 // policies come is left out.
 func TestEveryKind(t *testing.T) {
-	verdicts, trials := make(map[Verdict]int), 40
+	verdicts, trials := make(map[Verdict]int), *kindModels
 	if testing.Short() {
-		trials = 8
+		trials = min(trials, 8)
 	}
 	for _, name := range kinds {
 		for trial := range trials {
-			rng := rand.New(rand.NewPCG(uint64(trial), 72))
+			rng := rand.New(rand.NewPCG(uint64(trial), *kindSeed))
 			k, name := drawKind(t, rng, name, 1, 1e-4, 1e5), fmt.Sprintf("%s %d", name, trial)
 			k.checkRanges(name, rng.IntN(2) == 0)
-			other := rand.New(rand.NewPCG(uint64(trial), 74))
+			other := rand.New(rand.NewPCG(uint64(trial), *kindSeed+2))
 			if other.IntN(2) == 0 {
 				k.planner = k.fresh()
 			}

@@ -39,7 +39,7 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 	var all []Branch
 	only := &markov.Rule{Actions: markov.NewActions(m.States(), 1)}
 	for i, policy := range policies {
-		process, err := inducedProcess(m, policy)
+		process, err := inducedProcess(ctx, m, policy)
 		if err != nil {
 			return nil, err
 		}

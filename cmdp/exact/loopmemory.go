@@ -92,7 +92,7 @@ func (r *Result) leavingTaken(ctx context.Context, i int) ([]bool, error) {
 	out := make([]bool, len(choices))
 	k, base := r.Product.Model.Kernel(0), r.Product.Base().Kernel(0)
 	for _, c := range r.mixture() {
-		process, err := inducedProcess(r.Product.Model, c.Policy)
+		process, err := inducedProcess(ctx, r.Product.Model, c.Policy)
 		if err != nil {
 			return nil, err
 		}

@@ -304,7 +304,7 @@ func TestMixedSolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			process, err := inducedProcess(m, c.Policy)
+			process, err := inducedProcess(t.Context(), m, c.Policy)
 			if err != nil {
 				t.Fatal(err)
 			}

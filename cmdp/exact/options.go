@@ -29,7 +29,8 @@ type Options struct {
 	// answer so far, 0 for any time; others do not look at it. That is a policy with its certified gap or a curve with
 	// its error, or a proof that there is none, or neither. Its status is Stopped unless the gap is reached. What is
 	// found of the model before, and a value iteration, are interrupted in time; what is then made of what was found
-	// takes about as long as two value iterations.
+	// takes about as long as two value iterations. Where one policy of a mixture would take longer, its policies are
+	// drawn at the start, and along rays there is none.
 	Budget time.Duration
 	// Iterations bounds the number of value iterations. 0 stands for 2000.
 	Iterations int

@@ -127,6 +127,9 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		}
 		return r, err
 	})
+	if errors.Is(err, errBudget) { // before rows were stored
+		return p.orUnprepared(task, err)
+	}
 	if err != nil || undecided == nil {
 		return r, err
 	}
@@ -147,15 +150,23 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		return err
 	})
 	if errors.Is(err, errBudget) {
-		return p.unprepared(task), nil
+		return p.orUnprepared(task, err)
 	}
+	within, done := opts.whilePreparing(ctx)
+	defer done()
 	var found *NoTotalError
 	if errors.As(err, &found) && found.Wanted {
-		if r, unbound := p.unboundedByMeans(ctx, task, opts, found); r != nil || unbound != nil {
-			return r, unbound
+		unbound, failed := p.unboundedByMeans(within, task, opts, found)
+		if failed != nil {
+			return p.orUnprepared(task, orBudget(ctx, within, failed))
+		}
+		if unbound != nil {
+			return unbound, nil
 		}
 		if bounded, failed := p.boundedGrowth(ctx, task, opts, budget); bounded != nil || failed != nil {
 			r, err = bounded, failed
+		} else if budget.over() { // whether it grows for ever within the limits is open
+			return p.unprepared(task), nil
 		}
 	}
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
@@ -166,8 +177,14 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 			if p.m.Discount() < 1 || p.m.Mean(i) {
 				continue
 			}
-			if free, err := p.satisfiedByGrowth(ctx, task, opts, i); free != nil || err != nil {
-				return free, err
+			free, failed := p.satisfiedByGrowth(within, task, opts, i)
+			failed = orBudget(ctx, within, failed)
+			if errors.Is(failed, errBudget) {
+				r.Status = Stopped
+				break
+			}
+			if free != nil || failed != nil {
+				return free, failed
 			}
 		}
 	}
@@ -187,7 +204,7 @@ func (p *Planner) boundedGrowth(ctx context.Context, task cmdp.Task, opts Option
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	if err != nil || r != nil && r.Status != Optimal && r.Status != Infeasible {
+	if err != nil || r != nil && !slices.Contains([]Verdict{Optimal, Infeasible, Stopped}, r.Status) {
 		return nil, nil
 	}
 	return r, nil
@@ -256,8 +273,17 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 		}
 		return kept, nil
 	case Optimal:
-		if found := p.infiniteReturn(ctx, limits, c, kept); found != nil {
+		within, done := opts.whilePreparing(ctx)
+		defer done()
+		found, err := p.infiniteReturn(within, limits, c, kept)
+		if found != nil {
 			return nil, found
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil && within.Err() != nil {
+			kept.Status = Stopped
 		}
 	}
 	r.Status, r.Certificate, r.Bound, r.Gap = Undecided, nil, math.Inf(-1), math.Inf(1)
@@ -281,15 +307,16 @@ func (p *Planner) mayAnswerOnlyRelevance(ctx context.Context) (bool, error) {
 
 // infiniteReturn returns an error that names a return that is infinite where that is unwanted by c, and a state and an
 // action that give it for ever; nil without one. r is the answer to a task without a cost.
-func (p *Planner) infiniteReturn(ctx context.Context, task cmdp.Task, c relevance, r *Result) (found *NoTotalError) {
+func (p *Planner) infiniteReturn(ctx context.Context, task cmdp.Task, c relevance, r *Result) (found *NoTotalError,
+	err error) {
 	if p.m.Epochs() != nil {
-		_ = p.withPricer(ctx, relevanceOf(p.dim(), task), Options{}, func(q pricer) error {
+		err = p.withPricer(ctx, relevanceOf(p.dim(), task), Options{}, func(q pricer) (err error) {
 			if of, ok := q.(*epochTotals); ok {
-				found = of.infiniteReturn(ctx, c, r.mixture())
+				found, err = of.infiniteReturn(ctx, c, r.mixture())
 			}
-			return nil
+			return err
 		})
-		return found
+		return found, err
 	}
 	m, state := p.m, func(s int32) int32 { return s }
 	if r.Product != nil {
@@ -297,27 +324,27 @@ func (p *Planner) infiniteReturn(ctx context.Context, task cmdp.Task, c relevanc
 	}
 	s, err := analyseReachable(ctx, m, p.workers, nil)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	s.relevance = c
 	for _, o := range r.mixture() {
 		st := &o.Policy.steps[0]
 		x, err := s.visits(ctx, st, 0)
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		for _, at := range x.Recurrent {
 			for _, t := range s.takenChoices(nil, st, s.quotient.Number[at]) {
 				for i, y := range s.k.ReturnsOf(t.Choice, s.dim()) {
 					if s.visitsTo(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
 						return &NoTotalError{State: int(state(at)), Action: t.Choice - int(s.k.First[at]), Return: i,
-							Kept: true}
+							Kept: true}, nil
 					}
 				}
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // withSolver calls work with a solver that starts from what is kept, and keeps what it found.
@@ -356,7 +383,11 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 					return err
 				}
 				p.pricer.configure(opts.Working, opts.pricingTolerance(), false)
+				before := s.traits.classes
 				s.pricer, s.pricing, s.traits = p.pricer, p.pricer, p.pricer.traits()
+				if before != nil {
+					s.traits.classes.collects = before.collects
+				}
 				s.budget.interrupted = false
 				return nil
 			}

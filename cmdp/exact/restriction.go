@@ -1,6 +1,10 @@
 package exact
 
-import "cmdpsolve/cmdp"
+import (
+	"context"
+
+	"cmdpsolve/cmdp"
+)
 
 // A restriction is what a model was restricted to: for steps and states where something is left out,
 // the actions that are left.
@@ -30,7 +34,7 @@ func (r *restriction) original(m *cmdp.Model, p cmdp.Deterministic) cmdp.Determi
 }
 
 // restrictedModel returns the model with only the choices that some decisions allow.
-func (s *branchAndBound) restrictedModel(d *decision) (*cmdp.Model, *restriction, error) {
+func (s *branchAndBound) restrictedModel(ctx context.Context, d *decision) (*cmdp.Model, *restriction, error) {
 	r := &restriction{left: make(map[[2]int][]int32)}
 	restricted := make(map[int]bool)
 	for ; d != nil; d = d.before {
@@ -61,12 +65,15 @@ func (s *branchAndBound) restrictedModel(d *decision) (*cmdp.Model, *restriction
 	}
 	for h := range decisionRules(s.m) {
 		if restricted[h] || s.m.Tally() != nil {
-			spec.Kernels = append(spec.Kernels, r.kernel(s.m, h))
+			spec.Kernels = append(spec.Kernels, r.kernel(ctx, s.m, h))
 			continue
 		}
 		k := *s.m.Kernel(h)
 		k.Outcomes, k.Random = nil, nil // only means matter
 		spec.Kernels = append(spec.Kernels, k)
+	}
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
 	}
 	m, err := cmdp.NewModel(spec)
 	return m, r, err
@@ -83,10 +90,15 @@ func offered(rows *cmdp.Rows, s int) (actions []int32) {
 	return actions
 }
 
-// kernel returns a kernel with the choices that are left at step h. What is not offered is left out.
-func (r *restriction) kernel(m *cmdp.Model, h int) cmdp.Kernel {
+// kernel returns a kernel with the choices that are left at step h. What is not offered is left out. It is good for
+// nothing once ctx has ended.
+func (r *restriction) kernel(ctx context.Context, m *cmdp.Model, h int) cmdp.Kernel {
+	const often = 1 << 12
 	out, rows := cmdp.NewKernel(), m.Rows(h)
 	for s := range m.States() {
+		if s%often == 0 && ctx.Err() != nil {
+			break
+		}
 		first, end := rows.Choices(s)
 		left, some := r.left[[2]int{h, s}]
 		if !some {

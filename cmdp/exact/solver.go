@@ -31,7 +31,7 @@ func (s *solver) run() (*Result, error) {
 	var r *Result
 	verdict, err := s.decide()
 	if err == nil {
-		r, err = s.answer(verdict)
+		r, err = s.answerInTime(func() (*Result, error) { return s.answer(verdict) })
 	}
 	switch {
 	case errors.Is(err, errBudget):
@@ -65,6 +65,19 @@ func (s *solver) decide() (Verdict, error) {
 		err = s.joinClasses()
 	}
 	return verdict, err
+}
+
+// answerInTime returns an answer, or errBudget if it takes until soon after the time of the budget.
+func (s *solver) answerInTime(answer func() (*Result, error)) (r *Result, err error) {
+	whole := s.ctx
+	defer func() { s.ctx = whole }()
+	err = s.inTime(func(ctx context.Context) (err error) {
+		s.ctx = ctx
+		r, err = answer()
+		s.ctx = whole
+		return err
+	})
+	return r, err
 }
 
 // answer says all that goes with a verdict.
@@ -158,6 +171,9 @@ func (s *solver) recheckBound(r *Result) error {
 	}
 	p.Value, p.Margin = value, margin+p.slack
 	p.Bound = p.Value - conjugate - p.Support - p.Margin
+	if !isFinite(p.Bound) {
+		return nil
+	}
 	p.Without = s.relevance.leftOut()
 	r.Proof, r.Bound = &p, p.Bound
 	if isFinite(r.Objective) && s.meets(r.Returns) {
@@ -262,7 +278,11 @@ func (s *solver) stoppedResult() (*Result, error) {
 		if err := s.replaceInterrupted(); err != nil {
 			return nil, err
 		}
-		r, err := s.finalResult()
+		s.proveWithoutLimits()
+		r, err := s.answerInTime(s.finalResult)
+		if errors.Is(err, errBudget) {
+			r, err = s.drawnResult()
+		}
 		if err == nil && r.Status == Undecided {
 			r.Status = Stopped
 		}
@@ -278,6 +298,69 @@ func (s *solver) stoppedResult() (*Result, error) {
 	}
 	r.Violation = s.violation(r.Returns)
 	return r, nil
+}
+
+// proveWithoutLimits has a proof of the first tangent without limits where there was no time for a better one.
+func (s *solver) proveWithoutLimits() {
+	if s.task.Cost == nil || s.bound.proof != nil || len(s.master.cuts) == 0 {
+		return
+	}
+	mu, nu := axis(len(s.master.cuts), 0, 1), make([]float64, len(s.master.rows))
+	phi, _ := s.master.phi(mu)
+	proof := s.proofOf(mu, nu)
+	proof.slack = s.master.supportMargin(nu, phi, s.lower, s.upper) + proof.conjugateError() +
+		proof.cancelled(s.lower, s.upper)
+	s.bound = dualBound{proof, mu, nu}
+}
+
+// drawnResult is the answer where the time is over before one policy of the mixture is made: its policies are drawn at
+// the start. Where that does not do, as along rays, there is no policy.
+func (s *solver) drawnResult() (*Result, error) {
+	if err := s.replaceInterrupted(); err != nil {
+		return nil, err
+	}
+	if _, sum := s.pricer.(*sumPricer); sum { // whose policies are drawn anyway
+		return s.finalResult()
+	}
+	r := &Result{Status: Stopped, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance}
+	columns, weights, rays, _ := s.incumbentMixture()
+	if len(rays) > 0 || s.traits.rays != nil ||
+		slices.ContainsFunc(columns, func(c column) bool { return c.link != nil }) {
+		r.Returns, r.Objective = slices.Repeat([]float64{math.NaN()}, len(s.lower)), math.NaN()
+		return s.withBounds(r)
+	}
+	r.Returns = make([]float64, len(s.lower))
+	for j, c := range columns {
+		policy, err := s.pricer.recoverPolicy(s.ctx, []column{c}, []float64{1}, face{keepsRandomization: true}, 0)
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.pricer.evaluate(s.ctx, policy)
+		if err != nil {
+			return nil, err
+		}
+		floats.AddScaled(r.Returns, weights[j], v)
+		drawn := policy.mixture
+		if drawn == nil {
+			drawn = []WeightedPolicy{{1, policy}}
+		}
+		r.Mixture = append(r.Mixture, scaledPolicies(weights[j], drawn)...)
+	}
+	if p := s.traits.classes; p != nil {
+		var err error
+		r.Branches, err = p.branches(s.ctx, &Policy{mixture: r.Mixture})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(r.Mixture) == 1 {
+		r.Policy, r.Mixture = r.Mixture[0].Policy, nil
+		r.Randomized = r.Policy.Randomized()
+	}
+	if s.task.Cost != nil {
+		r.Objective = s.costOf(r.Returns)
+	}
+	return s.withBounds(r)
 }
 
 // replaceInterrupted goes on with another pricer where the time was over during a price.

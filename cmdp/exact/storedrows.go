@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"cmdpsolve/cmdp"
 )
@@ -25,19 +24,19 @@ func orWithRows[T any](ctx context.Context, p *Planner, opts Options,
 		var once sync.Once
 		opts.Early = func(r *Result) { once.Do(func() { tell(r) }) }
 	}
-	begin, rows := time.Now(), p.rows.Load()
+	opts = opts.begun()
+	rows := p.rows.Load()
 	if rows == nil {
 		out, err = ask(p, opts)
 		if !errors.Is(err, errWantsRows) {
 			return out, err
 		}
-		rows, err = p.storeRows(ctx)
+		within, done := opts.whilePreparing(ctx)
+		defer done()
+		rows, err = p.storeRows(within)
 		if err != nil {
-			return out, err
+			return out, orBudget(ctx, within, err)
 		}
-	}
-	if opts.Budget > 0 {
-		opts.Budget = max(opts.Budget-time.Since(begin), 1)
 	}
 	return ask(rows, opts)
 }
@@ -55,7 +54,7 @@ func (p *Planner) storeRows(ctx context.Context) (*Planner, error) {
 		return nil, errWantsRows
 	}
 	if p.rows.Load() == nil {
-		m, err := p.m.Epochs().Stored()
+		m, err := p.m.Epochs().Stored(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -69,12 +68,17 @@ func (p *Planner) storeRows(ctx context.Context) (*Planner, error) {
 }
 
 // decidesByRows reports whether what epochs leave undecided can be asked of stored rows: where returns cancel out along
-// loops a bound is found more often there, in rational arithmetic.
+// loops a bound is found more often there, in rational arithmetic. The answer is Stopped where there is no time for it.
 func (p *Planner) decidesByRows(ctx context.Context, r *Result, opts Options) bool {
 	if p.m == nil || p.m.Epochs() == nil || opts.Iterations > 0 && r.Iterations >= opts.Iterations {
 		return false
 	}
-	_, err := p.storeRows(ctx)
+	within, done := opts.whilePreparing(ctx)
+	defer done()
+	_, err := p.storeRows(within)
+	if errors.Is(orBudget(ctx, within, err), errBudget) {
+		r.Status = Stopped
+	}
 	return err == nil
 }
 
@@ -89,21 +93,21 @@ func inTime(undecided, r *Result) *Result {
 }
 
 // rowsOf returns the model, with its rows stored if it is one of epochs.
-func rowsOf(m *cmdp.Model) (*cmdp.Model, error) {
+func rowsOf(ctx context.Context, m *cmdp.Model) (*cmdp.Model, error) {
 	if m.Epochs() == nil {
 		return m, nil
 	}
-	return m.Epochs().Stored()
+	return m.Epochs().Stored(ctx)
 }
 
 // provedByEpochsOrRows has something proved of a model and, where that goes by epochs, which do not prove it, of its
 // stored rows: these may have given sharper bounds, or left out states.
-func provedByEpochsOrRows[T any](m *cmdp.Model, prove func(m *cmdp.Model) (T, error)) (T, error) {
+func provedByEpochsOrRows[T any](ctx context.Context, m *cmdp.Model, prove func(m *cmdp.Model) (T, error)) (T, error) {
 	out, err := prove(m)
 	if !errors.Is(err, ErrNotProved) && !errors.Is(err, errWantsRows) || m.Epochs() == nil {
 		return out, err
 	}
-	rows, large := rowsOf(m)
+	rows, large := rowsOf(ctx, m)
 	if large != nil {
 		return out, err
 	}

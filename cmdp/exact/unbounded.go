@@ -189,9 +189,13 @@ func (p *Planner) growing(ctx context.Context, task cmdp.Task, opts Options, g g
 	if err != nil {
 		return nil, err
 	}
+	ctx, done := opts.whilePreparing(ctx)
+	defer done()
 	r, err := Solve(ctx, m, cmdp.Task{Target: within, Cost: mean}, Options{Workers: opts.Workers,
-		Iterations: opts.Iterations, Progress: opts.ofAnotherTask().Progress})
-	if errors.Is(err, ErrNoTotal) || err == nil && !(r.Status == Optimal && r.Objective < -1e-9*extent) {
+		Iterations: opts.Iterations, Progress: opts.ofAnotherTask().Progress, Budget: opts.Budget, now: opts.now,
+		deadline: opts.deadline})
+	if errors.Is(err, ErrNoTotal) || err == nil && !(slices.Contains([]Verdict{Optimal, Stopped}, r.Status) &&
+		r.HasPolicy() && r.Objective < -1e-9*extent) {
 		return nil, nil
 	}
 	if err != nil {

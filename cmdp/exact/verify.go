@@ -32,7 +32,7 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 		return err
 	}
 	return verifyForAnyCost(task, func(task cmdp.Task) error {
-		_, err := provedByEpochsOrRows(m, func(m *cmdp.Model) (none struct{}, err error) {
+		_, err := provedByEpochsOrRows(ctx, m, func(m *cmdp.Model) (none struct{}, err error) {
 			return none, verifyFor(ctx, m, task, c)
 		})
 		return err
@@ -91,7 +91,7 @@ func leastValue(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) 
 // leastRationalValue is leastValue in rational arithmetic, see rationalValue.
 func leastRationalValue(ctx context.Context, m *cmdp.Model, c relevance, dir []*big.Rat) (value *big.Rat, loss float64,
 	err error) {
-	m, err = rowsOf(m)
+	m, err = rowsOf(ctx, m)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -220,7 +220,7 @@ func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list [
 	}
 	opts, err := Options{Workers: 1}.withDefaults()
 	if err == nil {
-		m, err = rowsOf(m)
+		m, err = rowsOf(ctx, m)
 	}
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	if err := checkTask(m, task); err != nil {
 		return 0, err
 	}
-	return provedByEpochsOrRows(m, func(m *cmdp.Model) (float64, error) { return verifyBound(ctx, m, task, p) })
+	return provedByEpochsOrRows(ctx, m, func(m *cmdp.Model) (float64, error) { return verifyBound(ctx, m, task, p) })
 }
 
 func verifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (float64, error) {
