@@ -338,11 +338,15 @@ func savedSweep(data []byte) ([]*chart.Figure, error) {
 	}) {
 		return nil, nil
 	}
-	f := saved.figure(saved.Problem)
+	return drawnSweep(saved.figure(saved.Problem)), nil
+}
+
+// drawnSweep is a figure of a sweep, or nothing if no plan was found.
+func drawnSweep(f *chart.Figure) []*chart.Figure {
 	if len(f.Panels[0].Curves) == 0 {
-		return nil, nil
+		return nil
 	}
-	return []*chart.Figure{f}, nil
+	return []*chart.Figure{f}
 }
 
 // savedRobustSweep draws a sweep over sets of models.
@@ -356,11 +360,7 @@ func savedRobustSweep(data []byte) ([]*chart.Figure, error) {
 	}) {
 		return nil, nil
 	}
-	f := saved.figure(saved.Problem)
-	if len(f.Panels[0].Curves) == 0 {
-		return nil, nil
-	}
-	return []*chart.Figure{f}, nil
+	return drawnSweep(saved.figure(saved.Problem)), nil
 }
 
 // savedDistribution draws how returns vary from one episode to the next.

@@ -192,7 +192,8 @@ func (m *Model) NoBranchRewards(format string) error {
 }
 
 // CheckText is Check, and returns an error for what neither of the text formats of Storm and PRISM has: games, a start
-// distribution that is not uniform, rewards of states without choices, a label init, and names of states with line ends.
+// distribution that is not uniform, rewards of states without choices, a label init, and names of states with line
+// ends.
 func (m *Model) CheckText() error {
 	if err := m.Check(); err != nil {
 		return err

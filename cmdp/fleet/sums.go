@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
-	"strconv"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
@@ -123,7 +122,7 @@ func (s *Summand) count(unit *big.Rat) (l lattice, ok bool) {
 		if p == 0 {
 			continue
 		}
-		q := new(big.Rat).Quo(decimal(s.Values[i]), unit)
+		q := new(big.Rat).Quo(monitor.Decimal(s.Values[i]), unit)
 		if !q.IsInt() || !q.Num().IsInt64() || q.Num().Int64() > maxUnits || q.Num().Int64() < -maxUnits {
 			return l, false
 		}
@@ -138,15 +137,6 @@ func (s *Summand) count(unit *big.Rat) (l lattice, ok bool) {
 		l.units[i] -= l.least
 	}
 	return l, true
-}
-
-// decimal returns the shortest decimal that reads back as x, which is finite.
-func decimal(x float64) *big.Rat {
-	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
-	if !ok {
-		panic("fleet: a value is not finite")
-	}
-	return r
 }
 
 func gcd(a, b int) int {
@@ -284,7 +274,7 @@ func (s *Sum) cut(x float64) int {
 	case math.IsInf(x, -1):
 		return 0
 	}
-	q := decimal(x)
+	q := monitor.Decimal(x)
 	q.Sub(q, s.base)
 	q.Quo(q, s.unit)
 	floor := new(big.Int).Div(q.Num(), q.Denom()) // Euclid's, and the denominator is positive

@@ -32,7 +32,7 @@ func (k *counter) findUnit(m *cmdp.Model, coordinate int, values []float64, how 
 		if !(resolution > 0) || math.IsInf(resolution, 1) {
 			return fmt.Errorf("resolution %g: want above 0", resolution)
 		}
-		k.unit = decimal(resolution)
+		k.unit = Decimal(resolution)
 	}
 	k.size, _ = k.unit.Float64()
 	for _, x := range k.values {

@@ -279,13 +279,18 @@ func (w *exploration) visit(h int, pair int32, k *cmdp.Kernel, come func(to int3
 // enter adds a transition to the row, with the returns in w.returns, and returns the pair that it leads to.
 func (w *exploration) enter(state, tuple int32, probability float64) (pair int32, isNew bool) {
 	pair, isNew = w.pairNumber(state, tuple)
+	w.addOutcome(pair, probability)
+	return pair, isNew
+}
+
+// addOutcome adds a transition to the row, with the returns in w.returns.
+func (w *exploration) addOutcome(next int32, probability float64) {
 	r := &w.row
-	r.next, r.prob = append(r.next, pair), append(r.prob, probability)
+	r.next, r.prob = append(r.next, next), append(r.prob, probability)
 	for i, c := range w.columns {
 		r.outcomes = append(r.outcomes, w.returns[c])
 		r.mean[i] += probability * w.returns[c]
 	}
-	return pair, isNew
 }
 
 // endRow appends the row to k, unless that is nil, and empties it.
@@ -301,22 +306,19 @@ func (w *exploration) endRow(k *cmdp.Kernel) {
 // step sets w.returns to those of a transition, those of the model being there, and returns the tuple
 // after it. With unpaid, atStart is added.
 func (w *exploration) step(tuple int32, t Transition, unpaid bool) int32 {
+	w.pay(tuple, t, unpaid)
+	return w.number(false)
+}
+
+// pay is step without the number of the tuple, which w.memories holds.
+func (w *exploration) pay(tuple int32, t Transition, unpaid bool) {
 	n := len(w.monitors)
 	for i, m := range w.monitors {
 		from := w.offset[i]
 		t.Returns = w.returns[:from]
 		w.memories[i] = m.Step(w.returns[from:from+m.Rewards()], w.tuples[int(tuple)*n+i], t)
 	}
-	w.payStart(unpaid)
-	return w.number(false)
-}
-
-// payStart adds to w.returns what is returned at the start, if that is still to be paid.
-func (w *exploration) payStart(unpaid bool) {
-	if !unpaid {
-		return
-	}
-	for i := w.base.Dim(); i < len(w.returns); i++ {
+	for i := w.base.Dim(); unpaid && i < len(w.returns); i++ {
 		w.returns[i] += w.atStart[i]
 	}
 }

@@ -311,12 +311,9 @@ func (w *epochSearch) classes() {
 					if outcomes != nil {
 						returns = outcomes[e*d:][:d]
 					}
-					w.rewards(tuple, Transition{State: s, Choice: c, Next: int(to), Returns: returns})
-					w.row.next, w.row.prob = append(w.row.next, to), append(w.row.prob, prob[e])
-					for i, column := range w.columns {
-						w.row.outcomes = append(w.row.outcomes, w.returns[column])
-						w.row.mean[i] += prob[e] * w.returns[column]
-					}
+					copy(w.returns, returns)
+					w.pay(tuple, Transition{State: s, Choice: c, Next: int(to)}, w.startRewardDue[tuple])
+					w.addOutcome(to, prob[e])
 				}
 				w.endRow(&k)
 			}
@@ -324,16 +321,4 @@ func (w *epochSearch) classes() {
 		}
 		w.out.Classes = append(w.out.Classes, k)
 	}
-}
-
-// rewards sets w.returns to those of a transition in an epoch.
-func (w *epochSearch) rewards(tuple int32, t Transition) {
-	copy(w.returns, t.Returns)
-	n := len(w.monitors)
-	for i, m := range w.monitors {
-		from := w.offset[i]
-		t.Returns = w.returns[:from]
-		m.Step(w.returns[from:from+m.Rewards()], w.tuples[int(tuple)*n+i], t)
-	}
-	w.payStart(w.startRewardDue[tuple])
 }

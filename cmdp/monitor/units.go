@@ -11,7 +11,7 @@ import (
 func Unit(values []float64) *big.Rat {
 	unit := new(big.Rat)
 	for _, x := range values {
-		unit = rationalGCD(unit, decimal(x))
+		unit = rationalGCD(unit, Decimal(x))
 	}
 	if unit.Sign() == 0 {
 		return big.NewRat(1, 1)
@@ -19,8 +19,8 @@ func Unit(values []float64) *big.Rat {
 	return unit
 }
 
-// decimal returns the shortest decimal that stands for x.
-func decimal(x float64) *big.Rat {
+// Decimal returns the shortest decimal that reads back as x. It panics if x is not finite.
+func Decimal(x float64) *big.Rat {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
 	if !ok {
 		panic("monitor: a value is not finite")
@@ -40,7 +40,7 @@ func rationalGCD(x, y *big.Rat) *big.Rat {
 // floorUnits returns x/unit, rounded down, and whether it is whole. Where it is beyond ±2⁵² it is
 // ±2⁵².
 func floorUnits(x float64, unit *big.Rat) (i int, whole bool) {
-	q := new(big.Rat).Quo(decimal(x), unit)
+	q := new(big.Rat).Quo(Decimal(x), unit)
 	floor := new(big.Int).Div(q.Num(), q.Denom()) // Euclid's, and the denominator is positive
 	if !floor.IsInt64() || floor.Int64() < -mostUnits || floor.Int64() > mostUnits {
 		if q.Sign() < 0 {
