@@ -172,23 +172,41 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
 		return p.withoutCost(ctx, task, relevanceOf(p.dim(), task), opts, r)
 	}
-	if err == nil && r.Status == Undecided && p.m != nil && p.m.Horizon() == 0 && p.m.Epochs() == nil {
-		for i := range p.m.Dim() { // what steps give may be too little to be counted
-			if p.m.Discount() < 1 || p.m.Mean(i) {
-				continue
-			}
-			free, failed := p.satisfiedByGrowth(within, task, opts, i)
-			failed = orBudget(ctx, within, failed)
-			if errors.Is(failed, errBudget) {
-				r.Status = Stopped
-				break
-			}
-			if free != nil || failed != nil {
-				return free, failed
-			}
+	if err != nil || r.Status != Undecided {
+		return r, err
+	}
+	return p.undecidedOrGrown(ctx, task, opts, r)
+}
+
+// undecidedOrGrown returns an undecided answer, or a better one to a task in which limits alone ask for a total that can
+// grow for ever: what steps give may be too little to be counted.
+func (p *Planner) undecidedOrGrown(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
+	if p.m == nil || p.m.Horizon() > 0 || p.m.Discount() < 1 || p.m.Epochs() != nil {
+		return r, nil
+	}
+	if opts.Iterations > 0 {
+		opts.Iterations -= r.Iterations
+		if opts.Iterations <= 0 {
+			return r, nil
 		}
 	}
-	return r, err
+	within, done := opts.whilePreparing(ctx)
+	defer done()
+	for i := range p.m.Dim() {
+		if p.m.Mean(i) {
+			continue
+		}
+		free, err := p.satisfiedByGrowth(within, task, opts, i)
+		err = orBudget(ctx, within, err)
+		if errors.Is(err, errBudget) {
+			r.Status = Stopped
+			return r, nil
+		}
+		if free != nil || err != nil {
+			return free, err
+		}
+	}
+	return r, nil
 }
 
 // boundedGrowth answers a task in which totals beside means can grow, but not for ever within the limits: loops in

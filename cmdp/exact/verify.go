@@ -150,10 +150,7 @@ func heldValue(stated, found, margin, statedMargin float64) bool {
 // of it. What long-run means and discounted sums lose to rounding depends on the values that were at hand. This
 // only tells numbers that cannot be meant: what is proved is certified with the margin found here.
 func leastMargin(m *cmdp.Model, margin, share float64) float64 {
-	switch {
-	case m.Means():
-		share = 64
-	case m.Horizon() == 0 && m.Discount() < 1:
+	if m.Means() || m.Horizon() == 0 && m.Discount() < 1 {
 		share = 256
 	}
 	return margin / share
