@@ -16,10 +16,11 @@ type policyBounds struct {
 	// Returns are rounded outward.
 	Returns report.Named[boundsReport] `json:"returns" csv:"return"`
 	// Keeps says whether the limits on expected returns are kept in every model. It is null where the target is not
-	// known as limits.
+	// known as limits, and where returns are not known exactly enough.
 	Keeps *bool `json:"keeps" csv:"keeps"`
 	// Violation is by how much a limit is missed in the worst model.
 	Violation report.Number `json:"violation" csv:"violation"`
+	undecided bool
 }
 
 // readPolicyBounds reads a policy, and computes what its returns can be.
@@ -36,6 +37,9 @@ func readPolicyBounds(ctx context.Context, p *loaded, file string) (*loaded, *po
 	known := &policyBounds{File: file, Returns: boundsOf(p, b.Bounds), Violation: report.NaN}
 	if b.Known {
 		known.Keeps, known.Violation = &b.Keeps, report.Number(b.Violation)
+	}
+	if b.Undecided {
+		known.Keeps, known.undecided = nil, true
 	}
 	return p, known, nil
 }
@@ -73,7 +77,12 @@ func (b *policyBounds) notes(p *loaded) report.Note {
 		where = " in every model of the intervals"
 	}
 	switch {
-	case b == nil || p.Task.Target == nil || b.Keeps == nil:
+	case b == nil || p.Task.Target == nil:
+		return nil
+	case b.undecided:
+		return report.Note{fmt.Sprintf("Whether the policy of %s keeps every limit is not known: its returns are not "+
+			"known exactly enough.", b.File)}
+	case b.Keeps == nil:
 		return nil
 	case *b.Keeps:
 		return report.Note{fmt.Sprintf("The policy of %s keeps every limit on expected returns%s.", b.File, where)}

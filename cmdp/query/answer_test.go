@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cmdp/problem"
@@ -291,4 +292,26 @@ func evaluated(t *testing.T, q *Query, policies []Drawn) *Evaluation {
 		t.Fatal(err)
 	}
 	return e
+}
+
+// TestMiddlesOfBounds: bounds of one model tell whether a limit is kept where both agree, or their middle where they
+// are near each other; of others nothing is told.
+func TestMiddlesOfBounds(t *testing.T) {
+	q := parsed(t, "format: cmdp/1\ndiscount: 0.9\nstates: 2\nstart: 0\nreturns: [cost]\n"+
+		"transitions: [{state: 0, action: 0, next: {1: 1}, returns: [1]}]\n")
+	rows := []cmdp.Constraint{{Normal: []float64{1}, Offset: 3}}
+	for _, c := range []struct {
+		least, greatest float64
+		keeps, open     bool
+	}{
+		{1, 2, true, false}, {1, 3, true, false}, {2, 4, false, true}, {2.9, 3.3, false, true}, {3.5, 9, false, false},
+		{3 - 4e-6, 3 + 3e-6, true, false}, {3 - 3e-6, 3 + 4e-6, false, false}, {3 - 6e-5, 3 + 5e-5, false, true},
+		{1, math.Inf(1), false, false},
+	} {
+		e := &Evaluation{Bounds: robust.Bounds{Least: []float64{c.least}, Greatest: []float64{c.greatest}}}
+		q.judge(e, rows, []float64{10})
+		if e.Keeps != c.keeps || e.Undecided != c.open {
+			t.Errorf("a return from %v to %v: kept %v, undecided %v", c.least, c.greatest, e.Keeps, e.Undecided)
+		}
+	}
 }

@@ -44,9 +44,9 @@ type Evaluation struct {
 	// Known says that the target is known as half-spaces. Else nothing is said of limits.
 	Known bool
 	// Keeps says that all limits are kept up to rounding, and Violation is by how much one is missed in the worst
-	// model.
-	Keeps     bool
-	Violation float64
+	// model. Undecided says that bounds of the one model are too far apart to tell.
+	Keeps, Undecided bool
+	Violation        float64
 }
 
 // Evaluate computes what the returns of policies can be of which one is drawn at the start, such as those of
@@ -61,34 +61,62 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 		return nil, err
 	}
 	rows, known := halfspaces(q.Task)
-	e := &Evaluation{Bounds: b, Known: known, Keeps: known}
+	e := &Evaluation{Bounds: b, Known: known}
+	if !known {
+		return e, nil
+	}
 	sides := q.Scale()
-	missed := func(row cmdp.Constraint) bool { return row.Excess(b.Least, b.Greatest) > 0 }
-	if !q.Uncertain() && q.Model.Horizon() == 0 && q.Model.Discount() < 1 && slices.ContainsFunc(rows, missed) {
-		if err := q.narrow(ctx, sides); err != nil {
-			return nil, err
+	q.judge(e, rows, sides)
+	if e.Keeps && e.Violation > 0 && !q.Uncertain() && q.Model.Horizon() == 0 && q.Model.Discount() < 1 {
+		// What is missed is no rounding of returns that are far smaller.
+		err := q.narrow(ctx, sides)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			e.Keeps, e.Undecided = false, true
+		default:
+			q.judge(e, rows, sides)
 		}
 	}
+	return e, nil
+}
+
+// judge sets what bounds of returns say of limits. Rounding is measured by the sides of the returns.
+func (q *Query) judge(e *Evaluation, rows []cmdp.Constraint, sides []float64) {
+	missed, open := false, false
 	for _, row := range rows {
 		scale, width := 0.0, 0.0
 		for i, n := range row.Normal {
 			if n != 0 {
 				scale += math.Abs(n) * sides[i]
-				width += math.Abs(n) * (b.Greatest[i] - b.Least[i])
+				width += math.Abs(n) * (e.Greatest[i] - e.Least[i])
 			}
 		}
-		excess := row.Excess(b.Least, b.Greatest)
+		excess := row.Excess(e.Least, e.Greatest)
 		e.Violation = math.Max(e.Violation, excess)
 		rounding := 1e-9 * scale
-		if !q.Uncertain() && width > rounding && !math.IsInf(width, 1) {
-			// Only rounding parts the bounds of one model. Its value is about the middle of them.
-			excess -= width / 2
-			rounding = max(rounding, min(width/100, 1e-6*scale))
+		if q.Uncertain() || !(width > rounding) || math.IsInf(width, 1) {
+			missed = missed || !(excess <= rounding)
+			continue
 		}
-		e.Keeps = e.Keeps && excess <= rounding
+		// Only rounding parts the bounds of one model. Its value is about the middle of them, if they are near.
+		near := width <= widestRounding*scale
+		middle := excess - width/2
+		switch {
+		case excess <= rounding:
+		case excess-width > rounding || near && !(middle <= max(rounding, width/100)):
+			missed = true
+		case !near:
+			open = true
+		}
 	}
-	return e, nil
+	e.Keeps, e.Undecided = !missed && !open, !missed && open
 }
+
+// widestRounding is how far bounds of one model may be apart for its value to be taken as their middle, in the scale of
+// the returns.
+const widestRounding = 1e-6
 
 // narrow makes the sides of [Query.Scale] those of the returns that policies have. Near a discount of 1 these may be
 // far smaller than those of episodes that never end, of which a billionth is no rounding.
