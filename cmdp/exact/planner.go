@@ -178,8 +178,8 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	return p.undecidedOrGrown(ctx, task, opts, r)
 }
 
-// undecidedOrGrown returns an undecided answer, or a better one to a task in which limits alone ask for a total that can
-// grow for ever: what steps give may be too little to be counted.
+// undecidedOrGrown returns an undecided answer, or a better one to a task in which limits alone ask for a total that
+// can grow for ever: what steps give may be too little to be counted.
 func (p *Planner) undecidedOrGrown(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
 	if p.m == nil || p.m.Horizon() > 0 || p.m.Discount() < 1 || p.m.Epochs() != nil {
 		return r, nil
