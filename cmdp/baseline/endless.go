@@ -182,6 +182,7 @@ func (r *course) follow(m *cmdp.Model, plan *exact.Policy) {
 // lead to each other, the policy is drawn from it.
 func planEndless(m *cmdp.Model, task cmdp.Task, opts exact.Options,
 	rng *rand.Rand) (r *exact.Result, policy *exact.Policy, err error) {
+	opts.Gap = reachableGap(task, opts.Gap)
 	r, err = bestOrNearest(context.Background(), m, task, opts)
 	if err != nil {
 		return nil, nil, err

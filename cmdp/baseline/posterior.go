@@ -63,12 +63,22 @@ func goalShare(sh *cmdp.Shape, task cmdp.Task) float64 {
 	if task.Cost == nil {
 		return 1
 	}
-	size, _, err := Ranges(sh, task)
+	goal := cmdp.Task{Cost: task.Cost} // a target has no part in it
+	size, _, err := Ranges(sh, goal)
 	if err != nil || size == 0 {
 		return 1
 	}
-	least := cmdp.Task{Cost: task.Cost}.LeastCost(sh)
+	least := goal.LeastCost(sh)
 	return size / max(size, math.Abs(least), math.Abs(least+size))
+}
+
+// reachableGap returns a gap, or the least one that plans for a curved goal come to: rounding leaves as much.
+func reachableGap(task cmdp.Task, gap float64) float64 {
+	const curved = 2e-8
+	if _, affine := task.Cost.(cost.Affine); affine || task.Cost == nil || gap == 0 {
+		return gap
+	}
+	return max(gap, curved)
 }
 
 // drawnShare is the probability that a block of episodes is planned on a drawn model, and not on the frequencies.
@@ -224,7 +234,8 @@ func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, e
 
 // solve solves a task of episodes on a drawn model.
 func (l *posterior) solve(model *cmdp.Model, task cmdp.Task) (*exact.Result, error) {
-	opts := exact.Options{Gap: l.share * posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
+	gap := l.share * posteriorGap / math.Sqrt(float64(l.state.Episodes)+1)
+	opts := exact.Options{Gap: reachableGap(task, gap), Workers: 1}
 	r, err := BestOrNearest(context.Background(), model, task, opts)
 	if err == nil {
 		l.state.Work.Planner += r.Iterations

@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -418,6 +419,42 @@ func TestPosteriorPooledRanges(t *testing.T) {
 			if got := drawn.Kernel(h).Plain(drawn.Dim()).Returns[0]; math.Abs(got-x) > 0.1 {
 				t.Errorf("returns %v: the model has %v at step %d: want %v", tt.returns, got, h+1, x)
 			}
+		}
+	}
+}
+
+// TestGoalShareIsThatOfTheGoal: the target has no part in the share of a goal, whatever its form and the number of
+// returns, and plans for curved goals are not asked for less than rounding leaves of them.
+func TestGoalShareIsThatOfTheGoal(t *testing.T) {
+	const dim = 11
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 1, Dim: dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+	for a := range 2 {
+		returns := slices.Repeat([]float64{float64(a)}, dim)
+		addRow(t, b, cmdp.Row{Step: cmdp.EveryStep, Action: a, Next: []cmdp.Transition{{Next: 0, Probability: 1}},
+			Returns: returns})
+	}
+	first := slices.Concat([]float64{1}, make([]float64, dim-1))
+	sh := built(t, b).Shape()
+	box := boxOfShape(t, sh)
+	goal, err := cost.NewAffine(first, 99, box) // from 99 to 100
+	if err != nil {
+		t.Fatal(err)
+	}
+	curved, err := cost.NewSquared(make([]float64, dim), first, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ball, err := geometry.NewBall(make([]float64, dim), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := goalShare(sh, cmdp.Task{Cost: goal, Target: ball}); math.Abs(got-0.01) > 1e-12 {
+		t.Errorf("within a ball a goal from 99 to 100 has the share %g", got)
+	}
+	for _, g := range []cost.Cost{goal, curved} {
+		want := map[bool]float64{true: 1e-12, false: 2e-8}[g == cost.Cost(goal)]
+		if got := reachableGap(cmdp.Task{Cost: g}, 1e-12); got != want {
+			t.Errorf("a plan for %T has the gap %g: want %g", g, got, want)
 		}
 	}
 }
