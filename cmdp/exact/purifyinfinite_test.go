@@ -174,3 +174,88 @@ func TestLazyProduct(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowing makes mixtures of policies narrower. Each round brings them together, or leaves a pair for good, so
+// that it ends; what the face preserves stays the same.
+func TestNarrowing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 4))
+	before, after := 0, 0
+	for trial := range 40 {
+		dim := 3 + trial%4
+		p, err := newInfiniteHorizon(t.Context(), drawCirculation(t, rng, 60, dim), 1, allRelevant(dim), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var columns []column
+		var weights []float64
+		f := face{cost: make([]float64, dim)}
+		for i := range dim {
+			dir := make([]float64, dim)
+			for j := range dir {
+				dir[j] = rng.Float64() - 0.2
+			}
+			x, err := p.price(t.Context(), dir, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns, weights = append(columns, newColumn(x, dir)), append(weights, 1/float64(dim))
+			if i > 0 {
+				f.equalities = append(f.equalities,
+					targetRow{Constraint: cmdp.Constraint{Normal: axis(dim, i, 1)}, scale: 1})
+			}
+		}
+		w, err := p.newNarrowing(t.Context(), columns, weights, f, math.Inf(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := meanOf(w.mix)
+		before += w.differences
+		for more := true; more; {
+			left, kept := w.differences, len(w.kept)
+			more, err = w.bringTogether(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if more && w.differences >= left && len(w.kept) == kept {
+				t.Fatalf("trial %d: round %d changes nothing: the policies differ in %d states", trial, w.rounds, left)
+			}
+			if left = w.countDifferences(w.mix); left != w.differences {
+				t.Fatalf("trial %d: round %d: %d states differ: want %d", trial, w.rounds, w.differences, left)
+			}
+		}
+		after += w.differences
+		got := meanOf(w.mix)
+		for i := 1; i < dim; i++ {
+			if !(math.Abs(got[i]-want[i]) <= 1e-9*(1+math.Abs(want[i]))) {
+				t.Errorf("trial %d: return %d was %.15g and is %.15g", trial, i, want[i], got[i])
+			}
+		}
+	}
+	if before < 1000 || after > before/2 {
+		t.Errorf("policies differed in %d states and differ in %d: want at most half", before, after)
+	}
+}
+
+// drawCirculation draws a model of one component: a step goes a little ahead or back, and the last state is at rest.
+func drawCirculation(t *testing.T, rng *rand.Rand, states, dim int) *cmdp.Model {
+	t.Helper()
+	k := cmdp.NewKernel()
+	for s := range states - 1 {
+		for range 2 {
+			returns := make([]float64, dim)
+			for i := range returns {
+				returns[i] = rng.Float64()
+			}
+			ahead, back := min(states-1, s+1+rng.IntN(5)), max(0, s-1-rng.IntN(5))
+			k.Append([]int32{int32(ahead), int32(back)}, []float64{0.8, 0.2}, returns)
+		}
+		k.EndState()
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: dim, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

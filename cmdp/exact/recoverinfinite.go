@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -46,9 +47,9 @@ func (p *infiniteHorizon) weightedRules(_ context.Context, columns []column,
 // after it has made the mixture narrower.
 func (p *infiniteHorizon) recoverPolicy(ctx context.Context, columns []column, weights []float64, face face,
 	spare float64) (*Policy, error) {
-	if p.purificationCost(columns) == expensiveToPurify {
+	if !face.keepsRandomization && p.narrowsFirst(columns) { // visits of policies in between are not exact
 		var err error
-		columns, weights, err = p.reduceDifferences(ctx, slices.Clone(columns), slices.Clone(weights), face, spare)
+		columns, weights, face, err = p.reduceDifferences(ctx, columns, weights, face, spare)
 		if err != nil {
 			return nil, err
 		}
@@ -78,11 +79,29 @@ const (
 	expensiveToPurify
 )
 
-// purificationCost says how long it takes to purify a mixture of policies: for each state in which they differ, its
-// component is looked at once.
+// purificationCost says how long it takes to purify a mixture of policies.
 func (p *policyEvaluator) purificationCost(columns []column) purificationCost {
-	const passes = 40
-	looks, differ := 0, 0
+	differ, looks := p.statesApart(columns)
+	switch {
+	case looks > threshold.Passes*int(p.quotient.Rest):
+		return expensiveToPurify
+	case differ > threshold.Apart:
+		return moderateToPurify
+	}
+	return cheapToPurify
+}
+
+// narrowsFirst reports whether it takes longer to purify a mixture of policies than to make it narrower, which finds
+// visits of each of them, and then of some two between two of them for each halving of what they differ in.
+func (p *policyEvaluator) narrowsFirst(columns []column) bool {
+	differ, looks := p.statesApart(columns)
+	passes := len(columns) + 2*(len(columns)-1)*bits.Len(uint(differ))
+	return looks > min(passes, threshold.Passes)*int(p.quotient.Rest)
+}
+
+// statesApart counts the states in which policies differ, and those that purification looks at: for each of these the
+// states of its component, once.
+func (p *policyEvaluator) statesApart(columns []column) (differ, looks int) {
 	for i, hi := range p.quotient.Component[1:] {
 		lo := p.quotient.Component[i]
 		for _, s := range p.quotient.Origin[lo:hi] {
@@ -93,13 +112,7 @@ func (p *policyEvaluator) purificationCost(columns []column) purificationCost {
 			}
 		}
 	}
-	switch {
-	case looks > passes*int(p.quotient.Rest):
-		return expensiveToPurify
-	case differ > threshold.Apart:
-		return moderateToPurify
-	}
-	return cheapToPurify
+	return differ, looks
 }
 
 // averageVisits returns the policy of a model with the averaged visits of the parts. The steps that rays add are visits

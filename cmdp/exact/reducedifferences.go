@@ -19,20 +19,41 @@ type visitedColumn struct {
 
 // A narrowing replaces policies of a mixture by policies between two of them.
 type narrowing struct {
-	p     *infiniteHorizon
-	mix   []*visitedColumn
-	apart []int32 // states in which they differ, which policies between them do not elsewhere
-	face  face    // what has to stay the same
+	p         *infiniteHorizon
+	mix       []*visitedColumn
+	apart     []int32 // states in which they differ, which policies between them do not elsewhere
+	face      face    // what has to stay the same
+	allowance float64 // what the cost may still grow by
+	rounds    int
+	// in how many states any two policies of the mixture differ, added up, which falls with each replacement
+	differences int
+	kept        map[[2]*columnPolicy]bool // pairs between which no policy was found that brings the mixture together
 }
 
 // reduceDifferences replaces policies of a mixture by policies between two of them, until all differ in few states, see
 // partialSwitch. Purification then has few states to look at. What the face preserves stays the same. The cost may
-// grow by allowance in all; it is the same up to rounding for all policies between two best ones.
+// grow by allowance in all; it is the same up to rounding for all policies between two best ones. The face that it
+// returns has the slack that is left.
 func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []column, weights []float64, f face,
-	allowance float64) ([]column, []float64, error) {
-	const few, most = 1, 200
+	allowance float64) (narrow []column, shares []float64, left face, err error) {
+	const most = 200
+	w, err := p.newNarrowing(ctx, columns, weights, f, allowance)
+	for more := true; more && err == nil && w.rounds < most; {
+		more, err = w.bringTogether(ctx)
+	}
+	if err != nil {
+		return nil, nil, f, err
+	}
+	for _, h := range w.mix {
+		narrow, shares = append(narrow, h.column), append(shares, h.weight)
+	}
+	return narrow, shares, w.face, nil
+}
+
+func (p *infiniteHorizon) newNarrowing(ctx context.Context, columns []column, weights []float64, f face,
+	allowance float64) (*narrowing, error) {
 	f.inequalities = slices.Clone(f.inequalities) // whose offsets change on the way
-	w := &narrowing{p: p, face: f}
+	w := &narrowing{p: p, face: f, allowance: allowance, kept: make(map[[2]*columnPolicy]bool)}
 	for s := range p.m.States() {
 		s := int32(s)
 		if slices.ContainsFunc(columns, func(c column) bool { return c.actionAt(s) != columns[0].actionAt(s) }) {
@@ -42,46 +63,56 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 	for j, c := range columns {
 		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy.actions()}, enoughDigits(p.tolerance))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		w.mix = append(w.mix, &visitedColumn{c, weights[j], w.visitsApart(x)})
 	}
-	for n := range most {
-		a, b, differ := w.mostDifferent()
-		if len(differ) <= few {
-			break
-		}
-		var next []*visitedColumn
-		var grown float64
-		// Where half of the way costs more, the other half costs less.
-		for _, ends := range [][2]*visitedColumn{{a, b}, {b, a}} {
-			between, forever, err := w.partialSwitch(ctx, ends[0], ends[1], differ, n%3 < 2)
-			if err != nil {
-				return nil, nil, err
-			}
-			if forever {
-				continue
-			}
-			next, grown = w.pivotIn(between)
-			if next != nil && grown <= allowance {
-				break
-			}
-			next = nil
-		}
-		if next == nil {
-			break
-		}
-		allowance -= math.Max(0, grown)
-		for i, r := range f.inequalities {
-			f.inequalities[i].Offset -= floats.Dot(r.Normal, meanOf(next)) - floats.Dot(r.Normal, meanOf(w.mix))
-		}
-		w.mix = next
+	w.differences = w.countDifferences(w.mix)
+	return w, nil
+}
+
+// bringTogether looks for a policy between the two that differ most, and reports whether there are more such pairs.
+// A policy that took the place of a third one, which was as near, would leave the two as far apart: it would be
+// found again and again.
+func (w *narrowing) bringTogether(ctx context.Context) (more bool, err error) {
+	const few = 1
+	a, b, differ := w.mostDifferent()
+	if len(differ) <= few {
+		return false, nil
 	}
-	columns, weights = nil, nil
-	for _, h := range w.mix {
-		columns, weights = append(columns, h.column), append(weights, h.weight)
+	guess := w.rounds%3 < 2
+	w.rounds++
+	// Where half of the way costs more, the other half costs less.
+	for _, ends := range [][2]*visitedColumn{{a, b}, {b, a}} {
+		between, forever, err := w.partialSwitch(ctx, ends[0], ends[1], differ, guess)
+		if err != nil {
+			return false, err
+		}
+		if forever {
+			continue
+		}
+		next, grown := w.pivotIn(between)
+		if next == nil || !(grown <= w.allowance) {
+			continue
+		}
+		if left := w.countDifferences(next); left < w.differences {
+			w.replace(next, grown)
+			w.differences = left
+			return true, nil
+		}
 	}
-	return columns, weights, nil
+	w.kept[[2]*columnPolicy{a.policy, b.policy}] = true
+	return true, nil
+}
+
+// replace makes next the mixture, which costs more by grown.
+func (w *narrowing) replace(next []*visitedColumn, grown float64) {
+	w.allowance -= math.Max(0, grown)
+	change := minus(meanOf(next), meanOf(w.mix))
+	for i, r := range w.face.inequalities {
+		w.face.inequalities[i].Offset -= floats.Dot(r.Normal, change)
+	}
+	w.mix = next
 }
 
 // crossover returns the policy that does as the first of two in the last of the states in which they differ, and as
@@ -106,23 +137,40 @@ func (p *policyEvaluator) crossover(ctx context.Context, columns []column, weigh
 	return &column{returns: returns, policy: knownPolicy(&policy)}, nil
 }
 
-// mostDifferent returns the two policies that differ in most of the states that either
+// mostDifferent returns the two policies, of pairs that are not kept, that differ in most of the states that either
 // visits, and the places of these states in apart.
 func (w *narrowing) mostDifferent() (a, b *visitedColumn, differ []int32) {
 	for i, x := range w.mix {
 		for _, y := range w.mix[:i] {
-			var places []int32
-			for j, s := range w.apart {
-				if x.actionAt(s) != y.actionAt(s) && (x.visits[j] > 0 || y.visits[j] > 0) {
-					places = append(places, int32(j))
-				}
+			if w.kept[[2]*columnPolicy{x.policy, y.policy}] {
+				continue
 			}
-			if len(places) > len(differ) {
+			if places := w.differing(x, y); len(places) > len(differ) {
 				a, b, differ = x, y, places
 			}
 		}
 	}
 	return a, b, differ
+}
+
+// differing returns the places in apart of the states in which two policies differ, of those that either visits.
+func (w *narrowing) differing(x, y *visitedColumn) (places []int32) {
+	for j, s := range w.apart {
+		if x.actionAt(s) != y.actionAt(s) && (x.visits[j] > 0 || y.visits[j] > 0) {
+			places = append(places, int32(j))
+		}
+	}
+	return places
+}
+
+// countDifferences returns in how many states any two policies of a mixture differ, added up.
+func (w *narrowing) countDifferences(mix []*visitedColumn) (sum int) {
+	for i, x := range mix {
+		for _, y := range mix[:i] {
+			sum += len(w.differing(x, y))
+		}
+	}
+	return sum
 }
 
 // partialSwitch returns the policy that does as b in the first of the states of apart in which they differ, and as a

@@ -31,6 +31,7 @@ var (
 	Retiring = 1 << 12
 	Near     = 4    // states of such an end for each one that may be near
 	Apart    = 1024 // states in which policies may differ before one between them is tried instead of their mixture
+	Passes   = 40   // times that purification may look at all states before a mixture is always made narrower first
 
 	// states from which several directions of a curve are priced at once
 	Simultaneous = 1 << 12
@@ -42,8 +43,8 @@ var (
 // Tests that use it must not run in parallel with others.
 func Lower() (restore func()) {
 	all := []*int{&Eliminated, &Band, &Heads, &Swept, &Window, &Held, &Stretch, &Blocks, &Windows, &Shared, &Chunk,
-		&Block, &Level, &Sorted, &Part, &Written, &Ranged, &Together, &Retiring, &Near, &Apart, &Simultaneous}
-	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 2, 1, 2, 1, 2, 16, 1, 0, 1, 2, 1, 1, 1, 1}
+		&Block, &Level, &Sorted, &Part, &Written, &Ranged, &Together, &Retiring, &Near, &Apart, &Passes, &Simultaneous}
+	least := []int{1, 0, -1, 1, 3, 5, 1, 2, 2, 1, 2, 1, 2, 16, 1, 0, 1, 2, 1, 1, 1, 0, 1}
 	before := make([]int, len(all))
 	for i, x := range all {
 		before[i] = *x
