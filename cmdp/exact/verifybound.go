@@ -62,7 +62,7 @@ func verifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	claimed := p.Value - conjugate - p.Support - p.Margin
 	wrong := ""
 	switch {
-	case !heldValue(p.Value, value, margin, p.Margin):
+	case !heldValue(p.Value, value, margin, p.Margin, largestStep(m, theta)):
 		wrong = fmt.Sprintf("value %g: want %g", p.Value, value)
 	case !(p.Margin >= leastMargin(m, least, 8)):
 		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, which may be %g", p.Margin, least)
