@@ -97,22 +97,6 @@ func (f *blockForm) endBlock(states []int32) {
 	f.first = append(f.first, int32(len(f.order)))
 }
 
-// passBack meets the states that lead to one that is met.
-func (f *blockForm) passBack(met []bool) {
-	y := f.chain
-	for i := range len(f.first) - 1 {
-		block := f.block(i)
-		leads := slices.ContainsFunc(block, func(s int32) bool {
-			return met[s] || slices.ContainsFunc(y.next[y.first[s]:y.first[s+1]], func(n int32) bool { return met[n] })
-		})
-		if leads {
-			for _, s := range block {
-				met[s] = true
-			}
-		}
-	}
-}
-
 // block returns the states of a block.
 func (f *blockForm) block(i int) []int32 { return f.order[f.first[i]:f.first[i+1]] }
 

@@ -20,13 +20,13 @@ func (p *LeastMean) marked(some, states []int32) []bool {
 	return met
 }
 
-// leadOn is LeadTo for a policy whose chain, cut open at a state, has known blocks: these are in order.
+// leadOn is LeadTo for a policy whose blocks are known, cut open at a state.
 func (p *LeastMean) leadOn(targets, states, choices []int32) {
 	met := p.marked(targets, states)
-	p.chain.blocks.passBack(met)
+	p.passBackBlocks(met)
 	if at := p.position[p.cut]; !met[at] && p.visitSuccessors(choices[at], func(n int32) bool { return met[n] }) {
 		met[at] = true
-		p.chain.blocks.passBack(met)
+		p.passBackBlocks(met)
 	}
 	p.leadBack(met, states, choices)
 }

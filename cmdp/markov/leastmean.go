@@ -53,13 +53,14 @@ type LeastMean struct {
 	last     []float64 // the direction in which the bias was found, nil for none
 	ends     *EndComponents
 	chain    *Chain       // shared with others
-	loop     Chain        // of a policy inside an end component
-	values   []float64    // of the states of an end, in a system of theirs
+	loop     Chain        // of a recurrent class
+	blocks   policyBlocks // of a policy inside an end component
+	values   []float64    // of the states of a block, in a system of theirs
 	right    []float64    // the right-hand side of that system
 	longest  int          // most successors of a choice
 	next     []float64    // the next relative values
 	position []int32      // of each state, its number among those that are looked at
-	cut      int32        // the state at which the chain was cut open
+	cut      int32        // the state at which the policy was cut open
 	before   lists[int32] // of each state, the other states that may lead there; see statesBefore
 	stale    []staleness  // of each state, what has changed since it was looked at
 	// statesBefore makes before when it is needed, once for all twins.
@@ -149,7 +150,7 @@ func (p *LeastMean) remember(found solvedMean) {
 // both may be used at the same time.
 func (p *LeastMean) Twin(chain *Chain) *LeastMean {
 	out := *p
-	out.chain, out.loop, out.slow, out.values, out.right = chain, Chain{}, nil, nil, nil
+	out.chain, out.loop, out.blocks, out.slow, out.values, out.right = chain, Chain{}, policyBlocks{}, nil, nil, nil
 	out.Reward, out.Bias, out.Best = slices.Clone(p.Reward), slices.Clone(p.Bias), slices.Clone(p.Best)
 	out.next, out.position, out.stale = slices.Clone(p.next), slices.Clone(p.position), slices.Clone(p.stale)
 	out.greedy, out.sizes, out.solved = slices.Clone(p.greedy), slices.Clone(p.sizes), slices.Clone(p.solved)
@@ -302,12 +303,11 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	rough := p.Aim > 0
 	var before []int32
 	var last solvedPolicy
-	at, err := p.evaluateClass(ctx, states, choices, best, dir)
+	_, evaluated, err := p.evaluateClass(ctx, states, choices, best, dir) // whether the bias is that of the choices
 	if err != nil {
 		return 0, err
 	}
-	evaluated := at != nil // whether the bias is that of the choices
-	beside := false        // whether the class at hand was found in the chain of the choices, cut open in the last one
+	searched := !evaluated // whether the blocks of the choices are known
 	const rounds = 10_000
 	p.careful = false
 	for range rounds {
@@ -316,7 +316,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		var found *Class
 		var err error
 		if !evaluated {
-			p.leadTo(best, states, choices, beside)
+			p.leadTo(best, states, choices, searched)
 			if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 				break
 			}
@@ -336,15 +336,12 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			if !better || settled && p.follows(best, choices) { // no mean is below that of the class
 				break
 			}
-			found, err = p.evaluateClass(ctx, states, choices, best, dir)
-			evaluated = found != nil
-			if !evaluated && err == nil {
-				found, beside, err = p.changedClass(ctx, states, choices, best, dir)
-			}
+			found, evaluated, err = p.evaluateClass(ctx, states, choices, best, dir)
+			searched = !evaluated
 		}
 		if errors.Is(err, ErrSingular) && !p.careful && last.choices != nil {
 			p.careful = true
-			evaluated, beside = false, false
+			evaluated, searched = false, false
 			last.restore(p, states, choices, best)
 			before = before[:0]
 			continue
@@ -375,28 +372,14 @@ func (p *LeastMean) keepGreedy(states, choices []int32) {
 	}
 }
 
-// leadTo has a policy lead to a class and stay there. beside says that the class was found in the chain of the policy.
-func (p *LeastMean) leadTo(class *Class, states, choices []int32, beside bool) {
-	if beside {
+// leadTo has a policy lead to a class and stay there. searched says that the blocks of the policy are known.
+func (p *LeastMean) leadTo(class *Class, states, choices []int32, searched bool) {
+	if searched {
 		p.leadOn(class.States, states, choices)
 	} else {
 		p.LeadTo(class.States, states, choices)
 	}
 	p.followClass(class, choices)
-}
-
-// changedClass is recurrentClass for a policy whose chain, cut open in best, could not be eliminated. It reports
-// whether it found the class in that chain.
-func (p *LeastMean) changedClass(ctx context.Context, states, choices []int32, best *Class,
-	dir []float64) (found *Class, beside bool, err error) {
-	p.shareTolerance = p.Tolerance
-	defer func() { p.shareTolerance = 0 }()
-	found, err = p.classBeside(ctx, states, choices, best, dir)
-	if found != nil || err != nil {
-		return found, true, err
-	}
-	found, err = p.recurrentClass(ctx, states, choices, dir)
-	return found, false, err
 }
 
 // makeExact finds the returns of a class again if they are approximate: mixtures of them keep limits.
@@ -465,108 +448,44 @@ func (p *LeastMean) numberStates(states []int32) {
 
 // evaluate sets the bias to the relative values of a policy that has one class inside an end, 0 in a state of that.
 func (p *LeastMean) evaluate(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
-	p.cutChain(states, choices, zero)
-	return p.relativeValues(ctx, states, choices, zero, mean)
+	closed, err := p.relativeValues(ctx, states, choices, zero, mean)
+	if err == nil && closed != nil {
+		err = ErrSingular
+	}
+	return err
 }
 
-// cutChain makes the chain of a policy in an end that ends on coming to a state.
-func (p *LeastMean) cutChain(states, choices []int32, zero int32) {
-	y := p.chain
-	y.Reset()
-	p.cut = zero
-	for j, s := range states {
-		if s == zero {
-			y.EndRow(1)
-			continue
-		}
-		y.AddChoice(p.kernel, p.position, choices[j], 1)
-		leak, _ := p.retirementOf(choices[j])
-		y.EndRow(leak)
-	}
-}
-
-// retirementOf returns the probability that a choice leads to states that are retired, and what it is worth to come
-// there.
-func (p *LeastMean) retirementOf(c int32) (leak, worth float64) {
-	if !p.retires {
-		return 0, 0
-	}
-	next, prob := p.successors(c)
-	for j, n := range next {
-		if prob[j] > 0 && p.position[n] == retired {
-			leak += prob[j]
-			worth += prob[j] * p.Bias[n]
-		}
-	}
-	return leak, worth
-}
-
-// relativeValues solves the chain that was cut.
-func (p *LeastMean) relativeValues(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
-	p.values, p.right = grown(p.values, len(states)), grown(p.right, len(states))
-	x, right := p.values, p.right
-	base := p.Bias[zero]
-	for j, s := range states {
-		x[j] = p.Bias[s] - base
-		_, worth := p.retirementOf(choices[j])
-		right[j] = p.Reward[choices[j]] - mean + worth
-		if s == zero {
-			right[j] = 0
-		}
-	}
-	if err := p.chain.Solve(ctx, x, right, false, 0.1*p.tolerance()); err != nil {
-		return err
-	}
-	for j, s := range states {
-		p.Bias[s] = x[j]
-	}
-	return nil
-}
-
-// evaluateClass sets the bias to the relative values of a policy, and returns its recurrent class, which is best if the
-// policy does as that does: one elimination does for both where all states lead to the first state of best. Where they
-// do not, or where the chain would fill up, it returns nil and leaves the bias alone. The error is errRetires if the
-// policy comes back to that state by retiring.
+// evaluateClass finds the class of a policy that has the least mean, and sets the bias to its relative values if all
+// states lead to the first state of best, which evaluated says. The class is best if the policy does as that does.
+// Otherwise the bias is left alone. The error is errRetires if the policy comes back to that state by retiring.
 func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, best *Class,
-	dir []float64) (*Class, error) {
-	zero := best.States[0]
-	p.cutChain(states, choices, zero)
-	if !p.chain.eliminated(ctx) {
-		return nil, ctx.Err()
-	}
-	if !best.approximate && p.follows(best, choices) {
-		return best, p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, best.Mean))
-	}
-	// The visits between two arrivals in zero, which begin with where its choice leads.
-	p.values = resized(p.values, len(states))
-	visits := p.values
-	next, prob := p.successors(choices[p.position[zero]])
-	for j, n := range next {
-		if prob[j] > 0 && n != zero && p.position[n] != retired {
-			visits[p.position[n]] += prob[j]
+	dir []float64) (found *Class, evaluated bool, err error) {
+	p.shareTolerance = p.Tolerance
+	defer func() { p.shareTolerance = 0 }()
+	zero, found := best.States[0], best
+	if !p.follows(best, choices) {
+		from, retires := p.reached(zero, choices)
+		if retires {
+			return nil, false, errRetires
+		}
+		take := make([]int32, len(from))
+		for j, s := range from {
+			take[j] = choices[p.position[s]]
+		}
+		found, err = p.recurrentClass(ctx, from, take, dir)
+		if err != nil {
+			return nil, false, err
 		}
 	}
-	p.chain.factors.solve(visits, visits, true)
-	visits[p.position[zero]] = 1
-	found := &Class{Mean: make([]float64, len(dir))}
-	class, retires := p.reached(zero, choices)
-	if retires {
-		return nil, errRetires
+	closed, err := p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, found.Mean))
+	if err != nil || closed == nil {
+		return found, err == nil, err
 	}
-	sum, most := 0.0, 0
-	for j, s := range class {
-		at := p.position[s]
-		sum += visits[at]
-		if visits[at] > visits[p.position[class[most]]] {
-			most = j
-		}
-		found.States, found.Choices = append(found.States, s), append(found.Choices, choices[at])
+	other, err := p.leastClass(ctx, closed, dir)
+	if err == nil && floats.Dot(dir, other.Mean) < floats.Dot(dir, found.Mean) {
+		found = other
 	}
-	for j, s := range class {
-		floats.AddScaled(found.Mean, visits[p.position[s]]/sum, p.kernel.ReturnsOf(int(found.Choices[j]), len(dir)))
-	}
-	found.moveToFront(most)
-	return found, p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, found.Mean))
+	return found, false, err
 }
 
 // reached returns the states that a policy inside an end comes to from one of them, and whether it may retire.
@@ -700,32 +619,23 @@ var ErrNoClass = errors.New("markov: a policy that stays in an end component has
 // recurrentClass returns the recurrent class of a policy in states that it does not leave, with its average
 // returns. If there are several, it returns the one with the least mean in a direction.
 func (p *LeastMean) recurrentClass(ctx context.Context, states, choices []int32, dir []float64) (*Class, error) {
-	y := p.chainOf(states, choices)
-	best, err := p.leastClass(ctx, y, y.ClosedSets(), p.chain, states, choices, dir)
-	if err == nil && best == nil {
-		err = ErrNoClass
+	closed, err := p.closedSets(ctx, states, choices)
+	if err != nil {
+		return nil, err
 	}
-	return best, err
+	if closed == nil {
+		return nil, ErrNoClass
+	}
+	return p.leastClass(ctx, closed, dir)
 }
 
-// leastClass returns the class of the least mean among closed sets of the chain y of a policy, or nil without any. It
-// works in the memory of cycle.
-func (p *LeastMean) leastClass(ctx context.Context, y *Chain, sets [][]int32, cycle *Chain, states, choices []int32,
-	dir []float64) (best *Class, err error) {
-	d := len(dir)
+// leastClass returns the class of the least mean among closed sets of the policy that was searched last.
+func (p *LeastMean) leastClass(ctx context.Context, sets [][]int32, dir []float64) (best *Class, err error) {
 	for _, set := range sets {
-		out := &Class{Mean: make([]float64, d)}
-		shares, err := y.stationaryShares(ctx, set, 1e-3*p.shareTolerance, cycle)
+		out, err := p.classOf(ctx, set, len(dir))
 		if err != nil {
 			return nil, err
 		}
-		for j, share := range shares {
-			c := choices[set[j]]
-			out.States, out.Choices = append(out.States, states[set[j]]), append(out.Choices, c)
-			floats.AddScaled(out.Mean, share, p.kernel.ReturnsOf(int(c), d))
-		}
-		out.approximate = p.shareTolerance > 0
-		out.moveToFront(floats.MaxIdx(shares))
 		if best == nil || floats.Dot(dir, out.Mean) < floats.Dot(dir, best.Mean) {
 			best = out
 		}
@@ -733,43 +643,27 @@ func (p *LeastMean) leastClass(ctx context.Context, y *Chain, sets [][]int32, cy
 	return best, nil
 }
 
-// classBeside is recurrentClass for a policy whose chain was cut open in best and could not be eliminated, if that
-// shows its classes: those that never come to the cut, and best if the policy does as that does. It returns nil else.
-func (p *LeastMean) classBeside(ctx context.Context, states, choices []int32, best *Class,
-	dir []float64) (*Class, error) {
-	y := p.chain
-	if y.blocks.chain != y {
-		return nil, nil
+// classOf returns a closed set of the policy that was searched last as a class, with its d average returns.
+func (p *LeastMean) classOf(ctx context.Context, set []int32, d int) (*Class, error) {
+	out := &Class{Mean: make([]float64, d), States: set}
+	y, all := &p.loop, make([]int32, len(set))
+	for j, s := range set {
+		all[j], p.blocks.lowlink[s] = int32(j), int32(j)
+		out.Choices = append(out.Choices, p.blocks.policy[s])
 	}
-	sets, stays := y.ClosedSets(), p.follows(best, choices)
-	if !stays {
-		closed := make([]bool, len(states))
-		for _, set := range sets {
-			closed[set[0]] = true
-		}
-		queue, _ := p.reached(p.cut, choices)
-		leads := slices.ContainsFunc(queue, func(s int32) bool { return closed[p.position[s]] })
-		if !leads {
-			return nil, nil
-		}
-	}
-	found, err := p.leastClass(ctx, y, sets, &p.loop, states, choices, dir)
-	if err == nil && stays && (found == nil || floats.Dot(dir, best.Mean) <= floats.Dot(dir, found.Mean)) {
-		same := *best
-		found = &same
-	}
-	return found, err
-}
-
-// chainOf returns the chain of a policy in states, numbered in their order, that it does
-// not leave.
-func (p *LeastMean) chainOf(states, choices []int32) *Chain {
-	p.numberStates(states)
-	y := &p.loop
 	y.Reset()
-	for _, c := range choices {
-		y.AddChoice(p.kernel, p.position, c, 1)
+	for _, c := range out.Choices {
+		y.AddChoice(p.kernel, p.blocks.lowlink, c, 1)
 		y.EndRow(0)
 	}
-	return y
+	shares, err := y.stationaryShares(ctx, all, 1e-3*p.shareTolerance, p.chain)
+	if err != nil {
+		return nil, err
+	}
+	for j, share := range shares {
+		floats.AddScaled(out.Mean, share, p.kernel.ReturnsOf(int(out.Choices[j]), d))
+	}
+	out.approximate = p.shareTolerance > 0 && len(set) > 1 && p.chain.factors == nil
+	out.moveToFront(floats.MaxIdx(shares))
+	return out, nil
 }

@@ -21,8 +21,8 @@ const (
 // were any, and whether there are no more: values are then so low that no choice gains. They are not where a choice
 // that surely stays in its state gains, which is a better class and takes the value to −∞. Its sweeps go to and fro
 // and lower h at once, so that what is found in one place is known in others, as in modified policy iteration
-// (Puterman, Shin 1978). States in a row are swept until they settle, as their successors are close in memory as a
-// rule, and many of them are among themselves.
+// (Puterman, Shin 1978). The first one goes backwards, as models count forwards as a rule. States in a row are swept a
+// few times, as their successors are close in memory as a rule, and many of them are among themselves.
 func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	mean float64) (found, done bool) {
 	slack := p.slack(states, choices, 0)
@@ -35,7 +35,7 @@ func (p *LeastMean) improve(ctx context.Context, states, choices []int32,
 	}
 	// To look for the states that are to be swept again costs some too.
 	for n, left := 0, most; left > 0; n, left = n+1, left-len(states)/64-1 {
-		swept, changed, other := p.sweep(states, choices, n%2 == 1, mean, slack)
+		swept, changed, other := p.sweep(states, choices, n%2 == 0, mean, slack)
 		left -= swept
 		found = found || other
 		if !changed || ctx.Err() != nil { // what follows looks at ctx
@@ -52,7 +52,7 @@ func (p *LeastMean) lookFirst(states, choices []int32, mean, slack float64) {
 	parallel.ForStates(p.Workers, len(states), work, func(from, to int) float64 {
 		for j := from; j < to; j++ {
 			s, known := states[j], int32(-1)
-			if p.chain.factors != nil { // values are exact, so that the choice of the policy gains nothing
+			if p.blocks.exact { // values are exact, so that the choice of the policy gains nothing
 				known = choices[j]
 			}
 			p.stale[s] = settled
@@ -81,7 +81,7 @@ func (p *LeastMean) endless(states []int32) bool {
 // and choices.
 func (p *LeastMean) sweep(states, choices []int32, backwards bool, mean, slack float64) (swept int,
 	improved, found bool) {
-	times := 12
+	times := 3
 	if p.careful {
 		times = 1
 	}

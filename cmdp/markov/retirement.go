@@ -218,18 +218,23 @@ func (y *retirement) sweeps(ctx context.Context, first bool, mean, slack float64
 
 // evaluate finds the values of the policy and its class, and retires states that are worth the price.
 func (y *retirement) evaluate(ctx context.Context) error {
-	found, err := y.evaluateClass(ctx, y.states, y.take, &y.best, y.dir)
+	found, evaluated, err := y.evaluateClass(ctx, y.states, y.take, &y.best, y.dir)
 	if errors.Is(err, errRetires) {
 		y.margin *= 2
 		y.setPrice(y.price + y.margin)
 		y.follow()
-		found, err = y.evaluateClass(ctx, y.states, y.take, &y.best, y.dir)
+		found, evaluated, err = y.evaluateClass(ctx, y.states, y.take, &y.best, y.dir)
 	}
 	if err != nil {
 		return err
 	}
-	if found == nil {
-		return y.changeClass(ctx)
+	if !evaluated { // begin anew with a better class, which made that impossible
+		if !(floats.Dot(y.dir, found.Mean) < floats.Dot(y.dir, y.best.Mean)) {
+			return ErrSingular
+		}
+		found.slow = true
+		y.best = *found
+		return y.restart(ctx)
 	}
 	found.slow = true
 	y.best = *found
@@ -240,22 +245,4 @@ func (y *retirement) evaluate(ctx context.Context) error {
 	}
 	y.gather(func(s int32) bool { return y.Bias[s] < y.price })
 	return nil
-}
-
-// changeClass begins anew with a better class, which made it impossible to evaluate the policy, if there is one.
-func (y *retirement) changeClass(ctx context.Context) error {
-	c := y.chain
-	if c.blocks.chain != c {
-		return ErrSingular
-	}
-	found, err := y.leastClass(ctx, c, c.ClosedSets(), &y.loop, y.states, y.take, y.dir)
-	if err != nil {
-		return err
-	}
-	if found == nil || !(floats.Dot(y.dir, found.Mean) < floats.Dot(y.dir, y.best.Mean)) {
-		return ErrSingular
-	}
-	found.slow = true
-	y.best = *found
-	return y.restart(ctx)
 }
