@@ -306,14 +306,14 @@ func (f *front) solveWeights(weights [][]float64) (done bool, err error) {
 			found, err = f.solveFirst(q, weights)
 			return err
 		})
-		for k, w := range found {
+		for _, w := range found {
 			if w.endless() {
 				f.result.Status, f.result.Certificate = w.Status, w.Certificate
 				return true, nil
 			}
-			f.add(weights[k], w)
+			f.add(w)
 		}
-		weights = weights[len(found):]
+		weights = weights[min(len(found), len(weights)):]
 		var lost *unreachableStatesError
 		switch {
 		case errors.As(err, &lost):
@@ -336,16 +336,16 @@ func (f *front) accuracy(weights []float64) float64 {
 }
 
 // add keeps the point and the half-space that a weighted problem has found.
-func (f *front) add(weights []float64, r *supportingPoint) {
-	point := FrontPoint{Returns: r.Returns, Weights: weights, Mixed: r.mixed, lazy: r.policy}
+func (f *front) add(r *supportingPoint) {
+	point := FrontPoint{Returns: r.Returns, Weights: r.weights, Mixed: r.mixed, lazy: r.policy}
 	for _, c := range f.opts.Over {
 		point.Objectives = append(point.Objectives, dot(c, r.Returns))
 	}
 	f.result.Points = append(f.result.Points, point)
 	f.gaps = append(f.gaps, r.Gap)
 	f.targetMissed = f.targetMissed || r.Status == Undecided && r.Violation > r.Tolerance
-	f.result.Outer = append(f.result.Outer, cmdp.Constraint{Normal: scaled(-1, weights), Offset: -r.Bound})
-	f.outer.cut(weights, r.Bound)
+	f.result.Outer = append(f.result.Outer, cmdp.Constraint{Normal: scaled(-1, r.weights), Offset: -r.Bound})
+	f.outer.cut(r.weights, r.Bound)
 	if f.opts.Each != nil {
 		f.opts.Each(point)
 	}

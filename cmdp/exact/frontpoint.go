@@ -17,12 +17,13 @@ import (
 // beyond.
 type supportingPoint struct {
 	*Result
-	mixed  bool
-	policy *lazyPolicy
+	weights []float64
+	mixed   bool
+	policy  *lazyPolicy
 }
 
-// solveFirst minimises the first of several weighted sums of the objectives, as many as the pricer can at once. It ends
-// with the first that has no minimum, or that there is an error about.
+// solveFirst minimises the first of several weighted sums of the objectives, as many as the pricer can at once, and
+// spare ones beside them. It ends with the first that has no minimum, or that there is an error about.
 func (f *front) solveFirst(p pricer, weights [][]float64) (out []*supportingPoint, err error) {
 	t := p.traits()
 	unlimited := f.task.Target == nil && len(f.task.Constraints) == 0 && t.singlePolicy
@@ -32,7 +33,12 @@ func (f *front) solveFirst(p pricer, weights [][]float64) (out []*supportingPoin
 			return nil, err
 		}
 	}
-	gradients := make([][]float64, min(len(weights), f.simultaneous.most()))
+	needed := min(len(weights), f.simultaneous.most())
+	weights = weights[:needed:needed]
+	if f.scale == nil && t.usesSweeps {
+		weights = append(weights, f.between(min(f.simultaneous.inOnePass(), f.opts.Points)-needed)...)
+	}
+	gradients := make([][]float64, len(weights))
 	for j := range gradients {
 		gradients[j] = make([]float64, f.planner.dim())
 		for k, w := range weights[j] {
@@ -50,16 +56,44 @@ func (f *front) solveFirst(p pricer, weights [][]float64) (out []*supportingPoin
 		return nil, err
 	}
 	for j, dir := range gradients {
+		if j >= needed && priced[j] == nil {
+			continue
+		}
 		w, err := f.solve(p, dir, aims[j], unlimited, priced[j])
 		if err != nil {
 			return out, err
 		}
+		w.weights = weights[j]
 		out = append(out, w)
 		if w.endless() {
 			break
 		}
 	}
 	return out, nil
+}
+
+// between returns n weights between those of two objectives alone, none for more: where these are swept beside each
+// other, others take no longer, and directions that come later begin from near ones. They lie the closer, the nearer to
+// one objective they are, where policies change the most. Objectives count by what a step has of them at most, as their
+// ranges are not known yet.
+func (f *front) between(n int) (weights [][]float64) {
+	if len(f.opts.Over) != 2 || f.steps == nil {
+		return nil
+	}
+	size := make([]float64, 2)
+	for k, c := range f.opts.Over {
+		for i, x := range f.steps {
+			size[k] += math.Abs(c[i]) * x
+		}
+	}
+	for j := 1; j <= n; j++ {
+		share := 0.5 - 0.5*math.Cos(math.Pi*float64(j)/float64(n+1))
+		w := []float64{share * size[1], (1 - share) * size[0]}
+		if sum := floats.Sum(w); min(w[0], w[1]) > 0 && !math.IsInf(sum, 1) {
+			weights = append(weights, scaled(1/sum, w))
+		}
+	}
+	return weights
 }
 
 // endless reports that a weighted problem has no minimum.
