@@ -53,15 +53,24 @@ func (o *octetPricer) applies(ctx context.Context, dir []float64) (bool, error) 
 }
 
 // price prices directions, as many as an octet has at the most. Those in which it fails are nil.
-func (o *octetPricer) price(ctx context.Context, dirs [][]float64, aims []float64) ([]*pricedPolicy, error) {
-	out, z := make([]*pricedPolicy, len(dirs)), o.totals
+func (o *octetPricer) price(ctx context.Context, all [][]float64, aims []float64) ([]*pricedPolicy, error) {
+	out, z := make([]*pricedPolicy, len(all)), o.totals
 	if slices.Contains(aims, 0) && slices.Max(aims) > 0 { // values settle within one aim or the other
 		return out, nil
 	}
-	for _, dir := range dirs {
-		if ok, err := o.applies(ctx, dir); !ok || err != nil {
+	var dirs [][]float64
+	var places []int // of these in all
+	for k, dir := range all {
+		ok, err := o.applies(ctx, dir)
+		if err != nil {
 			return out, err
 		}
+		if ok {
+			dirs, places = append(dirs, dir), append(places, k)
+		}
+	}
+	if len(dirs) == 0 {
+		return out, nil
 	}
 	z.Progress, z.Workers, z.Relative = o.p.progress, o.p.workers, 0
 	if aims[0] == 0 {
@@ -69,7 +78,7 @@ func (o *octetPricer) price(ctx context.Context, dirs [][]float64, aims []float6
 	}
 	for l := range markov.NumOctet {
 		k := min(l, len(dirs)-1)
-		z.Gap[l] = aims[k]
+		z.Gap[l] = aims[places[k]]
 		for i, x := range dirs[k] {
 			z.Directions[i][l] = x
 		}
@@ -77,13 +86,13 @@ func (o *octetPricer) price(ctx context.Context, dirs [][]float64, aims []float6
 	if err := z.Solve(ctx, o.begin(dirs)); err != nil {
 		return nil, err
 	}
-	for l, dir := range dirs {
+	for l, k := range places {
 		if !z.Solved[l] {
 			o.failed++
 			continue
 		}
-		out[l] = o.take(l, dir)
-		out[l].approximate = aims[l] > 0
+		out[k] = o.take(l, all[k])
+		out[k].approximate = aims[k] > 0
 	}
 	return out, nil
 }

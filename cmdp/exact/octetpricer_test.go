@@ -58,9 +58,9 @@ func TestOctetPricer(t *testing.T) {
 				}
 			}
 		}
-		found, err := s.price(t.Context(), [][]float64{{0, 1}}, []float64{0.1})
-		if err != nil || found[0] != nil {
-			t.Errorf("a direction in which steps cost nothing: %+v, error %v", found, err)
+		found, err := s.price(t.Context(), [][]float64{{0, 1}, {0.5, 0.5}}, []float64{0.1, 0.1})
+		if err != nil || found[0] != nil || found[1] == nil {
+			t.Errorf("a direction in which steps cost nothing, and another one: %+v, error %v", found, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package markov
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -44,7 +45,10 @@ type OctetTotals struct {
 	span    int32 // how far, back or on
 	missing []Octet
 	visited []Octet
+	raised  bool              // values were raised before
+	parts   [][]int32         // see findParts
 	reached Octet             // what the policies return
+	rest    Octet             // what visits that are missing cost, of that
 	active  []uint8           // of each state, whether some policy visits it, but for a few visits
 	shown   [][NumOctet]uint8 // where look leaves policies
 	proof   [][NumOctet]uint8 // those of the last look, which nobody needs
@@ -57,14 +61,22 @@ type Start struct {
 	Probability float64
 }
 
-// mostOctetStates is how many states may have the bytes of their octets numbered.
-const mostOctetStates = math.MaxUint32 / octetBytes
+// mostOctetMemory is the most bytes that octets and rows may take. It also keeps the bytes of octets numbered by 32
+// bits.
+const mostOctetMemory = 1 << 30
 
-// Octets returns the program of a quotient for models with dim returns, or nil where it does not apply.
+// octetMemory returns how many bytes octets and rows of a quotient take.
+func (q *Quotient) octetMemory(dim int) int {
+	const state, row, entry = 3*octetBytes + 2*NumOctet + 4, 8, 4
+	return state*int(q.Rest) + (row+8*dim)*len(q.Choice) + entry*len(q.To)
+}
+
+// Octets returns the program of a quotient for models with dim returns, or nil where it does not apply, or takes more
+// than mostOctetMemory.
 func (z *LeastTotal) Octets(dim int) *OctetTotals {
 	q := z.Quotient
 	if z.gamma < 1 || z.LowerBound != 0 || z.near != nil || q.Origin == nil || len(q.Merged) > 0 ||
-		len(q.ZeroStates) > 0 || dim == 0 || q.Rest == 0 || int64(q.Rest) >= mostOctetStates {
+		len(q.ZeroStates) > 0 || dim == 0 || q.Rest == 0 || q.octetMemory(dim) > mostOctetMemory {
 		return nil
 	}
 	out := &OctetTotals{Quotient: q, Directions: make([]Octet, dim), longest: z.longest, mean: make([]float64, dim),
@@ -87,18 +99,24 @@ func (z *OctetTotals) room() {
 	z.active = make([]uint8, n)
 	z.Returns = make([]Octet, len(z.Directions))
 	z.rows.set(z)
-	z.rows.keep = 1 - 4*float64(len(z.Directions)+2*z.longest+8)*unit
+	z.rows.keep = z.keep(8)
+}
+
+// keep returns what is left of a backup if it is made less by so many times what rounding takes from it. It is less in
+// sweeps than where it proves values, so that combinations of proved values, which are rounded again, are proved too.
+func (z *OctetTotals) keep(times float64) float64 {
+	return 1 - times*float64(len(z.Directions)+2*z.longest+8)*unit
 }
 
 // load makes the rows. It reports false where a choice returns something negative, stays in its state for ever, or is
-// one of too many.
+// one of too many, or there is none.
 func (z *OctetTotals) load(dim int) bool {
 	q, k := z.Quotient, z.Quotient.Kernel
 	z.next, z.shareAt = make([]uint32, 0, len(q.To)), make([]int32, 0, len(q.Choice))
 	z.begin, z.own = make([]int32, 1, len(q.Choice)+1), make([]float64, 0, dim*len(q.Choice))
 	known := make(map[uint32]int32) // where the shares of a distribution stand
 	for s := range q.Rest {
-		if q.First[s+1]-q.First[s] > math.MaxUint8+1 {
+		if n := q.First[s+1] - q.First[s]; n == 0 || n > math.MaxUint8+1 {
 			return false
 		}
 		for _, c := range q.Choice[q.First[s]:q.First[s+1]] {
@@ -180,6 +198,7 @@ func (z *OctetTotals) iterate(ctx context.Context) {
 		z.setBound()
 		if pass == 0 {
 			z.setSlack(1)
+			continue
 		}
 		if !z.settles(ctx) {
 			continue
@@ -192,10 +211,13 @@ func (z *OctetTotals) iterate(ctx context.Context) {
 }
 
 // raise raises proved values, and finds policies. It sweeps states that policies visit, but for a few visits: what
-// values of others lack is no matter.
+// values of others lack is no matter. The first time it sweeps all of them, since policies of few directions are known.
 func (z *OctetTotals) raise(ctx context.Context) {
 	const passes = 8
 	z.rows.slack, z.rows.rising, z.rows.active = Octet{}, math.MaxUint64, &z.active[0]
+	if !z.raised {
+		z.rows.active, z.raised = nil, true
+	}
 	for pass := 0; pass < passes && ctx.Err() == nil; pass++ {
 		z.slide(ctx, pass, false)
 		z.setBound()
@@ -215,34 +237,71 @@ func (z *OctetTotals) slide(ctx context.Context, pass int, fresh bool) {
 	}, z.sweep)
 }
 
-// settles sweeps all states until values hardly change. It reports false where that seems to take more sweeps than
-// windows do.
+// settles sweeps all states, and again parts of them that lead to one which has changed by more than a little, until
+// none has. It reports false where many have, or that seems to take more sweeps than windows do.
 func (z *OctetTotals) settles(ctx context.Context) bool {
-	const many = 40
-	last := Octet{}
-	for n := 0; ctx.Err() == nil; n++ {
-		z.rows.worst = Octet{}
-		z.eachPart(ctx, func(lo, hi int32) { z.sweep(&z.rows, lo, hi) })
-		more := 0.0
-		for l, x := range z.rows.worst {
-			left := x / (0.5 * z.rows.slack[l])
-			if !(left <= 1) {
-				more = max(more, 1, math.Log(left)/math.Log(last[l]/x))
-				if !(x < last[l]) && n > 0 {
-					more = many
-				}
+	const few, most = 8, 12 // a share of the parts, and sweeps of all of them
+	parts := z.findParts()
+	changed, all := make([]bool, len(parts)), true
+	for swept := 0; swept <= most*len(parts) && ctx.Err() == nil; {
+		now := 0
+		for p, to := range parts {
+			if !all && !slices.ContainsFunc(to, func(q int32) bool { return changed[q] }) {
+				changed[p] = false
+				continue
+			}
+			swept++
+			changed[p] = z.sweepPart(int32(p))
+			if changed[p] {
+				now++
 			}
 		}
-		last = z.rows.worst
-		if more == 0 {
+		if all && now == 0 {
 			z.setBound()
 			return true
 		}
-		if n > 2 && float64(n)+more > many {
+		if all && now > len(parts)/few {
 			return false
+		}
+		all = now == 0
+	}
+	return false
+}
+
+// octetPart is how many states a part has.
+const octetPart = 64
+
+// sweepPart sweeps the states of a part, and reports whether some value has changed by more than a little.
+func (z *OctetTotals) sweepPart(p int32) bool {
+	z.rows.worst = Octet{}
+	z.sweep(&z.rows, p*octetPart, min(z.Quotient.Rest, (p+1)*octetPart))
+	for l, x := range z.rows.worst {
+		if !(x <= 0.5*z.rows.slack[l]) {
+			return true
 		}
 	}
 	return false
+}
+
+// findParts returns, for each part of the states, the parts that choices lead to, itself among them.
+func (z *OctetTotals) findParts() [][]int32 {
+	if z.parts != nil {
+		return z.parts
+	}
+	rest := z.Quotient.Rest
+	z.parts = make([][]int32, (rest+octetPart-1)/octetPart)
+	met, to := make([]int32, len(z.parts)), []int32(nil) // the last part that leads to each, from 1
+	for p := range int32(len(z.parts)) {
+		to, met[p] = append(to[:0], p), p+1
+		first, end := z.first[p*octetPart], z.first[min(rest, (p+1)*octetPart)]
+		for _, n := range z.next[z.begin[first]:z.begin[end]] {
+			if n := int32(n / octetBytes); n < rest && met[n/octetPart] != p+1 {
+				to, met[n/octetPart] = append(to, n/octetPart), p+1
+			}
+		}
+		z.parts[p] = slices.Clone(to)
+	}
+	return z.parts
 }
 
 // close reports whether no policy is worse than its bound by more than the gap.
@@ -350,11 +409,15 @@ func (z *OctetTotals) forgetReached() {
 	}
 }
 
-// prove looks at all choices once, and sets Solved.
+// prove looks at all choices once, and sets Solved. What is missing of visits is counted by values, which are below
+// what policies return there, so it may only be a small part of the gap.
 func (z *OctetTotals) prove(ctx context.Context) {
 	if z.proof == nil {
 		z.proof = make([][NumOctet]uint8, len(z.Policy))
 	}
+	const little = 1e-2
+	defer func(sweeps float64) { z.rows.keep = sweeps }(z.rows.keep)
+	z.rows.keep = z.keep(4)
 	z.shown, z.rows.policy, z.rows.over = z.proof, &z.proof[0], Octet{}
 	z.eachPart(ctx, z.look)
 	z.setBound()
@@ -366,7 +429,7 @@ func (z *OctetTotals) prove(ctx context.Context) {
 	}
 	for l := range z.Solved {
 		z.Solved[l] = z.rows.over[l] <= 0 && sum[l] <= math.MaxFloat64 && z.met[z.Quotient.Rest]>>l&1 == 1 &&
-			z.reached[l]-z.Bound[l] <= z.gap(l)
+			z.reached[l]-z.Bound[l] <= z.gap(l) && z.rest[l] <= little*z.gap(l)
 	}
 }
 
@@ -427,7 +490,7 @@ func (z *OctetTotals) meet(mends bool) (some bool) {
 // slow.
 func (z *OctetTotals) visits(ctx context.Context) bool {
 	const (
-		most, part = 1e-7, 1e-3 // of what arrives, and of the gap
+		most, part = 1e-6, 5e-3 // of what arrives, and of the gap
 		passes     = 20
 		each, many = 4, 40 // sweeps of all states between two looks, and where windows are faster
 	)
@@ -445,7 +508,7 @@ func (z *OctetTotals) visits(ctx context.Context) bool {
 	rest := z.Quotient.Rest
 	for pass := range passes {
 		z.Progress.At(findingVisits, math.NaN(), int(rest))
-		z.setLeast(max(share, math.Pow(1e-4, float64(pass+1))))
+		z.setLeast(max(share, math.Pow(1e-3, float64(pass+1))))
 		z.windows(ctx, pass, func(_, _ int32) {}, func(r *octetRows, from, to int32) { z.push(r, rest-to, rest-from) })
 		for n, last := each, z.onTheWay(); ; n += each {
 			if ctx.Err() != nil || last <= share {
@@ -514,11 +577,11 @@ func (z *OctetTotals) setReturns() {
 // addMissing adds to the returns what visits that are missing cost at least, to each return the same share, and sets
 // what the policies return in their directions.
 func (z *OctetTotals) addMissing() {
-	more := Octet{}
+	z.rest = Octet{}
 	for s := range z.missing[:z.Quotient.Rest] {
 		v := &z.Values[s]
 		for l, x := range &z.missing[s] {
-			more[l] += x * v[l]
+			z.rest[l] += x * v[l]
 		}
 	}
 	z.reached = Octet{}
@@ -527,7 +590,7 @@ func (z *OctetTotals) addMissing() {
 			z.reached[l] += x * z.Directions[j][l]
 		}
 	}
-	for l, x := range more {
+	for l, x := range z.rest {
 		switch {
 		case x > 0 && z.reached[l] == 0: // nothing that was visited tells which returns these are
 			z.reached[l] = math.Inf(1)

@@ -112,6 +112,9 @@ func checkOctets(t *testing.T, z *OctetTotals) {
 		if !solved {
 			t.Fatalf("direction %d is not solved: over %g, a policy at %g, bound %g", l, z.rows.over, z.reached, z.Bound)
 		}
+		if !(z.rest[l] <= 0.01*z.gap(l)) {
+			t.Fatalf("direction %d: visits that are missing cost %g, of a gap of %g", l, z.rest[l], z.gap(l))
+		}
 		value := func(n int32) *big.Rat { return number(z.Values[n][l]) }
 		gives := func(s, i int32) *big.Rat { // by how much what a choice gives is above the value
 			x := new(big.Rat)

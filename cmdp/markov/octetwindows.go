@@ -22,11 +22,12 @@ const (
 func (z *OctetTotals) windows(ctx context.Context, pass int, fresh func(from, to int32),
 	sweep func(r *octetRows, from, to int32)) {
 	var at [][2]int32
-	slideWindow(ctx, z.Quotient.Rest, z.reach, pass+octetReaches, octetSweeps, func(from, to int32) {
+	reach := max(z.reach, int32(threshold.Part)) // windows of fewer states would be too many
+	slideWindow(ctx, z.Quotient.Rest, reach, pass+octetReaches, octetSweeps, func(from, to int32) {
 		at = append(at, [2]int32{from, to})
 	})
 	workers, size := max(1, z.Workers), max(z.span, int32(threshold.Part))
-	if 2*(2*z.span+size) > (windowReaches+octetReaches)*z.reach { // they would wait for each other
+	if 2*(2*z.span+size) > (windowReaches+octetReaches)*reach { // they would wait for each other
 		workers = 1
 	}
 	rows := make([]octetRows, workers)
