@@ -27,12 +27,14 @@ type columnGeneration struct {
 	program
 	budget *budget
 	phases *stopwatch
-	early  func() // called after each price in the second phase, nil for nothing
+	early  func()            // called after each price in the second phase, nil for nothing
+	priced *pricedDirections // nil where the set may change
 
 	seed              []column    // known in advance
 	seedSuffices      bool        // they are enough to begin with
 	directions        [][]float64 // priced first, instead of the gradient of the cost
 	ascentMultipliers []float64   // of the rows to begin with, nil if none are known
+	compositeWeight   float64     // of what the target is missed by, beside the cost; 0 to leave the cost out
 
 	master      *master
 	iterations  int
@@ -68,7 +70,11 @@ type farkasProof struct {
 
 // newColumnGeneration returns one for a program, with an empty master.
 func newColumnGeneration(ctx context.Context, p pricingProblem, task program) (*columnGeneration, error) {
-	s := &columnGeneration{ctx: ctx, pricing: p, traits: p.traits(), program: task}
+	s := &columnGeneration{ctx: ctx, pricing: p, traits: p.traits(), program: task, priced: new(pricedDirections)}
+	// Where mixtures are made narrower at a cost, policies that are alike in all but many states make it high.
+	if task.task.Cost != nil && task.penalties == nil && s.traits.blocks <= 1 && s.traits.purificationCost == nil {
+		s.compositeWeight = leastCompositeWeight
+	}
 	return s, s.resetMaster()
 }
 
@@ -221,7 +227,10 @@ func (s *columnGeneration) phase1() (Verdict, error) {
 		}
 		added := false
 		if s.master.u > 0 && s.iterations < s.opts.Iterations {
-			added, err = s.farkasPricing()
+			added, err = s.compositePricing()
+			if err == nil && !added {
+				added, err = s.farkasPricing()
+			}
 			if err != nil || s.farkas.certificate != nil {
 				return Infeasible, err
 			}
@@ -238,6 +247,36 @@ func (s *columnGeneration) phase1() (Verdict, error) {
 	}
 	s.updateIncumbent()
 	return Undecided, nil
+}
+
+// leastCompositeWeight is how much more than the cost the target counts at first in composite directions, both
+// being measured by what they vary by.
+const leastCompositeWeight = 2
+
+// compositePricing asks for the policy that is best for the cost and for what the mixture misses the target by, both
+// together, as the composite simplex method does (Wolfe 1965). A policy that only leads to the target may be far from
+// the optimum, and takes long to find where little is left to choose by; this one gives a bound of the optimum besides.
+// It reports false where the target has to be looked for alone: the policy found does not halve what is missed.
+func (s *columnGeneration) compositePricing() (useful bool, err error) {
+	if s.compositeWeight == 0 {
+		return false, nil
+	}
+	psi, support := s.master.psi(s.master.nu)
+	known := len(s.master.columns)
+	added, err := s.priceMultipliers([]float64{1}, scaled(s.compositeWeight*s.master.extent, s.master.nu))
+	if err != nil || !added {
+		s.compositeWeight = leastCompositeWeight
+		return false, err
+	}
+	missed := floats.Dot(psi, s.master.columns[known].returns) - support
+	if missed > 0 {
+		s.compositeWeight *= 4
+	}
+	if missed > s.master.u/2 {
+		s.compositeWeight = leastCompositeWeight
+		return false, nil
+	}
+	return true, nil
 }
 
 // farkasPricing asks for the policy that goes farthest in the direction where the
@@ -372,12 +411,11 @@ func (s *columnGeneration) updateIncumbent() {
 // priceStabilized asks for the policy that the multipliers of the master price best and keeps the lower bound that
 // this gives if it is the best so far. The multipliers jump about in the beginning, so half-way points to those
 // of the best bound are tried first (Wentges 1997); where these find nothing new, the multipliers themselves
-// do, or the master is solved. With a single price there is nothing to jump about, and the value iterations of
-// some pricing problems are dear: the multipliers themselves then take half as many. So they do for a RollingPlanner,
-// which begins near the best ones.
+// do, or the master is solved. One or two prices jump about little, nor do those of a RollingPlanner, which begins near
+// the best ones.
 func (s *columnGeneration) priceStabilized() (added bool, err error) {
 	mu, nu := slices.Clone(s.master.mu), slices.Clone(s.master.nu) // the master may be solved for others
-	if s.bound.proof != nil && s.penalties == nil && !(s.traits.expensive && len(s.rows) == 1) {
+	if s.bound.proof != nil && s.penalties == nil && manyPositive(nu, s.bound.nu) {
 		if added, err := s.priceMultipliers(s.stabilized(s.bound.mu, mu), s.stabilized(s.bound.nu, nu)); added ||
 			err != nil {
 			return added, err
@@ -387,6 +425,17 @@ func (s *columnGeneration) priceStabilized() (added bool, err error) {
 		}
 	}
 	return s.priceMultipliers(mu, nu)
+}
+
+// manyPositive reports whether more than two rows have a price, by the one multipliers or by the others.
+func manyPositive(nu, others []float64) bool {
+	n := 0
+	for k, y := range nu {
+		if y > 0 || k < len(others) && others[k] > 0 {
+			n++
+		}
+	}
+	return n > 2
 }
 
 // priceMultipliers is priceStabilized for given multipliers.
@@ -529,8 +578,11 @@ const smoothing = 0.5
 const smoothingOfSums = 0.8
 
 // price asks for the cheapest policy in a direction and adds it to the master. As long as that is new, it may
-// be worse than the best one by aim.
+// be worse than the best one by aim. What is known of a direction is not asked for again.
 func (s *columnGeneration) price(dir []float64, aim float64) (p pricedPolicy, added bool, err error) {
+	if known := s.priced.find(dir); known != nil {
+		return *known, false, nil
+	}
 	aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
 	for {
 		p, err = s.priceInTime(dir, aim)
@@ -538,6 +590,7 @@ func (s *columnGeneration) price(dir []float64, aim float64) (p pricedPolicy, ad
 			return p, false, err
 		}
 		added, err = s.addPriced(p, dir)
+		s.priced.keep(p, dir)
 		if added || err != nil || !p.approximate {
 			return p, added, err
 		}

@@ -247,6 +247,7 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 	}
 	give := math.NaN()
 	err = c.withSolverOrRays(c.ctx, task, c.opts, func(s *solver) error {
+		s.compositeWeight = 0 // policies that nearly keep the other limits are known
 		if err := s.initialize(); err != nil {
 			return err
 		}

@@ -42,8 +42,6 @@ type traits struct {
 	// usesSweeps tells that some part of the model is so large that it is solved by sweeps, which take the longer
 	// the more exact they are.
 	usesSweeps bool
-	// expensive tells that to price a direction takes so long that no direction is tried in vain.
-	expensive bool
 	// uncertified tells that nothing is proved of the answers, so that no certificate is made of them.
 	uncertified bool
 	// stateless tells that every call starts anew: the next one may follow on one that was interrupted.
@@ -106,6 +104,32 @@ type pricedPolicy struct {
 	ray *ray
 	// parts are the answers of the parts of a sum, their returns weighted and in its coordinates; nil without parts.
 	parts []pricedPolicy
+}
+
+// pricedDirections are directions that were priced up to rounding. The policies found are columns already.
+type pricedDirections struct {
+	dirs  [][]float64
+	found []pricedPolicy
+}
+
+// keep notes what was found in a direction, unless the policy may be worse than the best one.
+func (d *pricedDirections) keep(p pricedPolicy, dir []float64) {
+	if d != nil && !p.approximate {
+		p.policy, p.tables, p.parts = nil, nil, nil
+		d.dirs, d.found = append(d.dirs, slices.Clone(dir)), append(d.found, p)
+	}
+}
+
+// find returns what was found in a direction, nil if it is not known.
+func (d *pricedDirections) find(dir []float64) *pricedPolicy {
+	if d == nil {
+		return nil
+	}
+	at := slices.IndexFunc(d.dirs, func(o []float64) bool { return slices.Equal(o, dir) })
+	if at < 0 {
+		return nil
+	}
+	return &d.found[at]
 }
 
 // A column is a deterministic policy in the master: its returns, and the policy

@@ -45,7 +45,7 @@ func newTallied(m *cmdp.Model, workers int) *tallied {
 
 func (f *tallied) dim() int { return f.m.Dim() }
 
-func (f *tallied) traits() traits { return traits{expensive: true, singlePolicy: true} }
+func (f *tallied) traits() traits { return traits{singlePolicy: true} }
 
 func (f *tallied) configure(markov.Progress, float64, bool) {}
 
