@@ -163,7 +163,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = new(true)
 		return rep, nil
 	}
-	planner, err := freshPlanner(p, opts)
+	planner, err := p.Planner()
 	if err != nil {
 		return nil, err
 	}
@@ -193,18 +193,9 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	return rep, c.slack(ctx, p, rep, opts)
 }
 
-// freshPlanner returns a planner that has seen no policy of the model, so that what is asked of it may take all
-// iterations that are allowed. That of a fleet keeps what it finds.
-func freshPlanner(p *loaded, opts exact.Options) (*exact.Planner, error) {
-	if p.isFleet() {
-		return p.Planner()
-	}
-	return exact.NewPlanner(p.Model, opts.Workers)
-}
-
 // slack finds the policy deepest in the target, and the multiplier of the goal.
 func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, opts exact.Options) error {
-	planner, err := freshPlanner(p, opts)
+	planner, err := p.Planner()
 	if err != nil {
 		return err
 	}
@@ -215,10 +206,6 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	rep.Slater = &slaterReport{report.Number(s.Radius), report.Number(s.Bound), p.named(s.Returns), report.NaN}
 	if p.Task.Cost == nil {
 		return nil
-	}
-	planner, err = freshPlanner(p, opts)
-	if err != nil {
-		return err
 	}
 	best, err := planner.Solve(ctx, p.Task, opts)
 	if err != nil {
