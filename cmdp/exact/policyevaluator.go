@@ -128,7 +128,7 @@ func (p *policyEvaluator) addReturns(dst []float64, x float64, st *markov.Rule, 
 // down.
 func (p *policyEvaluator) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	st := &policy.steps[0]
-	if e := p.lastEvaluated; e != nil && len(st.Mixed) == 0 && e.actions.Equal(&st.Actions) {
+	if e := p.lastEvaluated; e != nil && e.rule.Equal(st) {
 		return slices.Clone(e.returns), nil
 	}
 	x, err := p.visits(ctx, st, 0)
@@ -140,7 +140,7 @@ func (p *policyEvaluator) evaluate(ctx context.Context, policy *Policy) ([]float
 
 // evaluatedPolicy are the returns of a policy.
 type evaluatedPolicy struct {
-	actions markov.Actions
+	rule    *markov.Rule
 	returns []float64
 }
 

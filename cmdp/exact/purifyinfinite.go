@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A forwardPurifier takes randomisation out of a stationary policy, see purifier, in one pass over the components,
@@ -20,6 +23,7 @@ type forwardPurifier struct {
 	p      *policyEvaluator
 	st     *markov.Rule
 	values []float64 // returns to go of each state of the base quotient
+	cut    float64   // share of an exchange that may be left out of the visits that it changes
 
 	width      int       // numbers that are carried for a state: the mass, then one for each slot
 	carried    []float64 // arrivals at each state of the base quotient
@@ -38,13 +42,27 @@ type forwardPurifier struct {
 var errSlots = errors.New("exact: too many directions at a time")
 
 // purify takes randomisation out of a policy.
-func (p *policyEvaluator) purify(ctx context.Context, policy *Policy, f face) error {
+func (p *infiniteHorizon) purify(ctx context.Context, policy *Policy, f face) error {
+	return p.purifyCutting(ctx, policy, f, p.cutOfExchanges(&policy.steps[0]))
+}
+
+// purifyCutting is purify that leaves a share of each exchange out at first; nothing where the returns show that it
+// matters.
+func (p *policyEvaluator) purifyCutting(ctx context.Context, policy *Policy, f face, cut float64) error {
 	if len(policy.steps[0].Mixed) == 0 {
 		return nil
 	}
-	for width := 2 + len(f.equalities) + len(f.inequalities); ; width *= 2 {
+	for width := 2 + len(f.equalities) + len(f.inequalities); ; {
 		st := policy.steps[0].Clone()
-		err := p.purifyForwards(ctx, st, f, width)
+		err := p.purifyForwards(ctx, st, f, width, cut)
+		if err == nil && cut > 0 {
+			var good bool
+			good, err = p.preserves(ctx, f, &policy.steps[0], st)
+			if err == nil && !good {
+				cut = 0
+				continue
+			}
+		}
 		switch {
 		case err == nil:
 			policy.steps[0] = *st
@@ -54,11 +72,64 @@ func (p *policyEvaluator) purify(ctx context.Context, policy *Policy, f face) er
 		case !errors.Is(err, errSlots):
 			return err
 		}
+		width *= 2
 	}
 }
 
-// purifyForwards is purify with so many numbers carried for a state. After an error the rule is of no use.
-func (p *policyEvaluator) purifyForwards(ctx context.Context, st *markov.Rule, f face, width int) error {
+// cutOfExchanges returns the share of an exchange that is left out at first: none where systems of all components
+// in which a policy randomises are eliminated, or returns are wanted to rounding.
+func (p *infiniteHorizon) cutOfExchanges(st *markov.Rule) float64 {
+	const cut = 1e-14
+	if p.tolerance > 0 {
+		for s := range st.Mixed {
+			i, _ := slices.BinarySearch(p.quotient.Component, p.quotient.Number[s]+1)
+			if i < len(p.quotient.Component) &&
+				int(p.quotient.Component[i]-p.quotient.Component[i-1]) > threshold.Eliminated {
+				return cut
+			}
+		}
+	}
+	return 0
+}
+
+// preserves reports whether a policy, which may be the answer, keeps of the returns of another one what a face
+// preserves, but for a share of its scale.
+func (p *policyEvaluator) preserves(ctx context.Context, f face, before, after *markov.Rule) (bool, error) {
+	const small = 1e-11
+	was, err := p.evaluate(ctx, &Policy{steps: []markov.Rule{*before}})
+	if err != nil {
+		return false, err
+	}
+	is, err := p.evaluate(ctx, &Policy{steps: []markov.Rule{*after}})
+	if err != nil {
+		return false, err
+	}
+	p.lastEvaluated = &evaluatedPolicy{after.Clone(), is}
+	change, costs := make([]float64, len(is)), 0.0
+	for i := range is {
+		if is[i] != was[i] { // both may be infinite
+			change[i] = is[i] - was[i]
+		}
+		if f.cost[i] != 0 {
+			costs += math.Abs(f.cost[i] * was[i])
+		}
+	}
+	for _, r := range f.equalities {
+		if !(math.Abs(floats.Dot(r.Normal, change)) <= small*r.scale) {
+			return false, nil
+		}
+	}
+	for _, r := range f.inequalities {
+		if !(floats.Dot(r.Normal, change) <= r.Offset+small*r.scale) {
+			return false, nil
+		}
+	}
+	return floats.Dot(f.cost, change) <= small*costs, nil
+}
+
+// purifyForwards is purify with so many numbers carried for a state, and so large a share of an exchange left out.
+// After an error the rule is of no use.
+func (p *policyEvaluator) purifyForwards(ctx context.Context, st *markov.Rule, f face, width int, cut float64) error {
 	f.equalities, f.inequalities = slices.Clone(f.equalities), slices.Clone(f.inequalities)
 	mixed := slices.Collect(maps.Keys(st.Mixed))
 	for j, s := range mixed {
@@ -75,8 +146,8 @@ func (p *policyEvaluator) purifyForwards(ctx context.Context, st *markov.Rule, f
 	if err != nil {
 		return err
 	}
-	w := &forwardPurifier{purifier: &purifier{face: f}, p: p, st: st, values: values, width: width, occupied: 1,
-		randomizes: make(map[int32]bool)}
+	w := &forwardPurifier{purifier: &purifier{face: f}, p: p, st: st, values: values, cut: cut, width: width,
+		occupied: 1, randomizes: make(map[int32]bool)}
 	w.carried, w.version = make([]float64, int(p.quotient.Rest+1)*width), make([]int32, p.quotient.Rest+1)
 	w.slots, w.changes, w.change = make([]*exchangeDirection, width), newLazyProduct(width),
 		make([]float64, width*width)
@@ -130,7 +201,7 @@ func (w *forwardPurifier) component(ctx context.Context, i int, mixed []int32) e
 	busy := slices.DeleteFunc(slices.Clone(rows), func(row []float64) bool {
 		return !slices.ContainsFunc(row, func(x float64) bool { return x != 0 })
 	})
-	if _, err := w.p.visitor.Within(ctx, w.st, i, busy); err != nil {
+	if _, err := w.p.visitor.Within(ctx, w.st, i, busy, 0); err != nil {
 		return err
 	}
 	if len(mixed) > 0 {
@@ -233,7 +304,7 @@ func (w *forwardPurifier) exchange(ctx context.Context, i int, n int32, a, b int
 		}
 	}
 	if inside {
-		forever, err := p.visitor.Within(ctx, w.st, i, [][]float64{out.state})
+		forever, err := p.visitor.Within(ctx, w.st, i, [][]float64{out.state}, w.cut)
 		if err != nil {
 			return nil, err
 		}

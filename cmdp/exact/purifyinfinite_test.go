@@ -49,7 +49,14 @@ func TestPurifyWithoutHorizon(t *testing.T) {
 	for name, purify := range map[string]method{
 		"as it chooses": func(p *infiniteHorizon, policy *Policy, f face) error { return p.purify(t.Context(), policy, f) },
 		"forwards": func(p *infiniteHorizon, policy *Policy, f face) error {
-			return p.purifyForwards(t.Context(), &policy.steps[0], f, 12)
+			return p.purifyForwards(t.Context(), &policy.steps[0], f, 12, 0)
+		},
+		"leaving little out": func(p *infiniteHorizon, policy *Policy, f face) error {
+			p.tolerance = 1e-7
+			return p.purify(t.Context(), policy, f)
+		},
+		"leaving too much out": func(p *infiniteHorizon, policy *Policy, f face) error {
+			return p.purifyCutting(t.Context(), policy, f, 0.3)
 		},
 	} {
 		t.Run(name, func(t *testing.T) { testPurify(t, purify) })

@@ -32,22 +32,35 @@ type narrowing struct {
 
 // reduceDifferences replaces policies of a mixture by policies between two of them, until all differ in few states, see
 // partialSwitch. Purification then has few states to look at. What the face preserves stays the same. The cost may
-// grow by allowance in all; it is the same up to rounding for all policies between two best ones. The face that it
-// returns has the slack that is left.
+// grow by allowance in all; it is the same up to rounding for all policies between two best ones. It ends when there is
+// no policy between two of them that helps and purification takes no longer. The face that it returns has the slack
+// that is left.
 func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []column, weights []float64, f face,
 	allowance float64) (narrow []column, shares []float64, left face, err error) {
 	const most = 200
 	w, err := p.newNarrowing(ctx, columns, weights, f, allowance)
 	for more := true; more && err == nil && w.rounds < most; {
+		kept := len(w.kept)
 		more, err = w.bringTogether(ctx)
+		if len(w.kept) > kept && !p.narrowsFirst(w.columns()) {
+			break
+		}
 	}
 	if err != nil {
 		return nil, nil, f, err
 	}
 	for _, h := range w.mix {
-		narrow, shares = append(narrow, h.column), append(shares, h.weight)
+		shares = append(shares, h.weight)
 	}
-	return narrow, shares, w.face, nil
+	return w.columns(), shares, w.face, nil
+}
+
+// columns returns the policies of the mixture.
+func (w *narrowing) columns() (out []column) {
+	for _, h := range w.mix {
+		out = append(out, h.column)
+	}
+	return out
 }
 
 func (p *infiniteHorizon) newNarrowing(ctx context.Context, columns []column, weights []float64, f face,
@@ -133,7 +146,7 @@ func (p *policyEvaluator) crossover(ctx context.Context, columns []column, weigh
 	if err != nil || slices.ContainsFunc(returns, func(x float64) bool { return !isFinite(x) }) {
 		return nil, err
 	}
-	p.lastEvaluated = &evaluatedPolicy{policy, slices.Clone(returns)}
+	p.lastEvaluated = &evaluatedPolicy{&markov.Rule{Actions: policy}, slices.Clone(returns)}
 	return &column{returns: returns, policy: knownPolicy(&policy)}, nil
 }
 

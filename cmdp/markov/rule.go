@@ -1,6 +1,7 @@
 package markov
 
 import (
+	"maps"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -49,6 +50,11 @@ func (st *Rule) Clone() *Rule {
 		out.Mix(s, slices.Clone(probs))
 	}
 	return out
+}
+
+// Equal reports whether another rule does the same.
+func (st *Rule) Equal(o *Rule) bool {
+	return maps.EqualFunc(st.Mixed, o.Mixed, slices.Equal) && st.Actions.Equal(&o.Actions)
 }
 
 // Assign makes the rule divide the mass total of state s between its actions as given; without mass it stays as

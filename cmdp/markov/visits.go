@@ -497,9 +497,10 @@ func (y *visitSweep) sweepWindows(ctx context.Context, reach int32, rest float64
 }
 
 // Within replaces arrivals at the states of component i by the visits that they bring about in it, row by row,
-// without the visits of later components. It returns the states in which the policy goes on for ever there, whose
-// visits are their arrivals.
-func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) (forever []int32, err error) {
+// without the visits of later components: to rounding, or so that what is still on its way is a share of a row's
+// arrivals. It returns the states in which the policy goes on for ever there, whose visits are their arrivals.
+func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64, missing float64) (forever []int32,
+	err error) {
 	lo, hi := p.quotient.Component[i], p.quotient.Component[i+1]
 	if hi == lo+1 {
 		var room [4]WeightedChoice
@@ -512,7 +513,7 @@ func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) 
 		}
 		return nil, nil
 	}
-	rows, err = p.propagateAll(ctx, st, lo, hi, rows)
+	rows, err = p.propagateAll(ctx, st, lo, hi, rows, missing)
 	if len(rows) == 0 || err != nil {
 		return nil, err
 	}
@@ -522,7 +523,7 @@ func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) 
 		if !p.chain.eliminated(ctx) {
 			x = make([]float64, len(row))
 		}
-		if err := p.chain.Solve(ctx, x, row, true, 0); err != nil {
+		if err := p.chain.Solve(ctx, x, row, true, missing*floats.Norm(row, 1)/float64(hi-lo)); err != nil {
 			return nil, err
 		}
 		copy(row, x)
@@ -531,13 +532,14 @@ func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) 
 }
 
 // propagateAll is Within by sweeps in place, where that is the way. It returns the rows that are left.
-func (p *Visits) propagateAll(ctx context.Context, st *Rule, lo, hi int32, rows [][]float64) ([][]float64, error) {
+func (p *Visits) propagateAll(ctx context.Context, st *Rule, lo, hi int32, rows [][]float64,
+	missing float64) ([][]float64, error) {
 	if p.gamma < 1 || int(hi-lo) <= threshold.Swept || p.slow[lo] {
 		return rows, nil
 	}
 	for j, row := range rows {
 		x := make([]float64, hi-lo)
-		if !p.propagate(ctx, st, lo, hi, row, x, 0) {
+		if !p.propagate(ctx, st, lo, hi, row, x, missing*floats.Norm(row, 1)) {
 			return rows[j:], ctx.Err()
 		}
 		copy(row, x)

@@ -286,7 +286,7 @@ func checkWithin(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, v *Visits, st *Ru
 		rows[j][at]++
 		visits[j] = denseSolve(t, minus(inner, gamma, in).T(), rows[j])
 	}
-	got, err := v.Within(t.Context(), st, i, rows)
+	got, err := v.Within(t.Context(), st, i, rows, []float64{0, 1e-14}[rng.IntN(2)])
 	slices.Sort(got)
 	if err != nil || !slices.Equal(got, want) {
 		t.Fatalf("γ = %g, component %d: goes on for ever in %v, error %v: want %v", gamma, i, got, err, want)
@@ -380,7 +380,7 @@ func TestRowsBySweeps(t *testing.T) {
 	rows := [][]float64{make([]float64, 4), make([]float64, 4)}
 	lo := q.Component[0]
 	rows[0][q.Number[0]-lo], rows[1][q.Number[2]-lo] = 1, 1
-	forever, err := v.Within(t.Context(), &Rule{Actions: NewActions(5, 1)}, 0, rows)
+	forever, err := v.Within(t.Context(), &Rule{Actions: NewActions(5, 1)}, 0, rows, 0)
 	if err != nil || forever != nil {
 		t.Fatal(forever, err)
 	}
