@@ -322,7 +322,7 @@ func (g *graph) play(rules []rule, component int, names []string, by reading) ([
 				if strings.HasPrefix(memory, "start") {
 					continue
 				}
-				if !strings.HasPrefix(r.memory, "start") && !by.prefers(n, wordy(r.memory), wordy(memory)) {
+				if !strings.HasPrefix(r.memory, "start") && !by.prefers(n, n.wordy(r.memory), n.wordy(memory)) {
 					continue
 				}
 				does[id] = nil
@@ -331,7 +331,7 @@ func (g *graph) play(rules []rule, component int, names []string, by reading) ([
 				does[id] = vector(len(n.choices))
 			}
 			memory, found = r.memory, true
-			n.words = wordy(memory)
+			n.memory, n.words = memory, n.wordy(memory)
 			if n.atRest() {
 				if r.action != "rest" {
 					return nil, fmt.Errorf("state %d at step %d is at rest, and has action %s", n.state, n.step,
@@ -377,12 +377,12 @@ func (g *graph) play(rules []rule, component int, names []string, by reading) ([
 func (n *node) atRest() bool { return len(n.choices) == 0 || n.choices[0].action == "" }
 
 // wordy counts the words for totals in a memory.
-func wordy(memory string) int {
-	n := 0
+func (n *node) wordy(memory string) int {
+	count, totals := 0, withoutLoops(memory, len(n.loops))
 	for _, word := range []string{"above ", "below ", "at most ", "at least "} {
-		n += strings.Count(memory, word)
+		count += strings.Count(totals, word)
 	}
-	return n
+	return count
 }
 
 // A reading says what a policy remembers of a node where a number and words both fit: the number, the words, or
@@ -414,7 +414,6 @@ func (g *graph) settling(rules []rule, component int, names []string) (*graph, [
 		for id, n := range g.nodes {
 			with := *n
 			with.settled, with.words = settled, 0
-			with.choices = slices.Clone(n.choices)
 			out.nodes = append(out.nodes, &with)
 			start := new(big.Rat)
 			if settled == 0 {
@@ -425,14 +424,7 @@ func (g *graph) settling(rules []rule, component int, names []string) (*graph, [
 	}
 	does, err := out.play(rules, component, names, asSettled)
 	for _, n := range out.nodes {
-		for k, c := range n.choices {
-			after := *c
-			after.branches = slices.Clone(c.branches)
-			for j := range after.branches {
-				after.branches[j].node += min(max(n.words, n.settled), len(names)) * len(g.nodes)
-			}
-			n.choices[k] = &after
-		}
+		n.choices = n.moved(func(*choice) int { return min(max(n.words, n.settled), len(names)) * len(g.nodes) })
 	}
 	return &out, does, err
 }
@@ -480,12 +472,9 @@ func (g *graph) farthest(rules []rule, names []string, by reading, of string, si
 
 // evaluate returns the coordinates of a policy. Totals may be infinite, or NaN where they are undefined.
 func (g *graph) evaluate(rules []rule, names []string, by reading) ([]float64, error) {
-	if loops := loopsOf(rules, names); loops != nil {
-		with, err := g.looped(loops, names, rules)
-		if err != nil {
-			return nil, err
-		}
-		g = with
+	size, loops := len(g.nodes), loopsOf(rules, names)
+	if loops != nil {
+		g = g.looped(loops)
 	}
 	components := map[int]*big.Rat{}
 	for _, r := range rules {
@@ -500,6 +489,9 @@ func (g *graph) evaluate(rules []rule, names []string, by reading) ([]float64, e
 		g, does, err := g.played(rules, component, names, by)
 		if err != nil {
 			return nil, err
+		}
+		if loops != nil {
+			g = g.leaving(loops, size)
 		}
 		v, err := g.chain(does)
 		if err != nil {

@@ -73,42 +73,18 @@ func loopsOf(rules []rule, names []string) (loops []loop) {
 	return loops
 }
 
-// looped returns the graph with what a policy remembers of loops written into its nodes.
-func (g *graph) looped(loops []loop, names []string, rules []rule) (*graph, error) {
-	others := names[:len(names)-len(loops)]
+// looped returns the graph whose nodes tell what a policy remembers of loops. Steps change nothing of that yet.
+func (g *graph) looped(loops []loop) *graph {
 	out := *g
 	out.nodes, out.start = nil, nil
 	for bits := range 1 << len(loops) {
 		for id, n := range g.nodes {
 			with := *n
-			with.loops, with.choices = nil, nil
+			with.loops = nil
 			for j, l := range loops {
 				with.loops = append(with.loops, []string{l.before, l.after}[bits>>j&1])
 			}
-			for _, c := range n.choices {
-				done := bits
-				for j, l := range loops {
-					for _, item := range l.items {
-						if item.state != n.state || item.action != c.action {
-							continue
-						}
-						there, err := g.remembers(n, item.memory, others, rules)
-						if err != nil {
-							return nil, err
-						}
-						if there {
-							done |= 1 << j
-						}
-					}
-				}
-				after := *c
-				after.branches = nil
-				for _, b := range c.branches {
-					b.node += done * len(g.nodes)
-					after.branches = append(after.branches, b)
-				}
-				with.choices = append(with.choices, &after)
-			}
+			with.choices = n.moved(func(*choice) int { return bits * len(g.nodes) })
 			out.nodes = append(out.nodes, &with)
 			start := new(big.Rat)
 			if bits == 0 {
@@ -117,5 +93,49 @@ func (g *graph) looped(loops []loop, names []string, rules []rule) (*graph, erro
 			out.start = append(out.start, start)
 		}
 	}
-	return &out, nil
+	return &out
+}
+
+// leaving returns the looped graph of a policy that has been played, where the choices of loops lead on to nodes that
+// tell so. What else is remembered where a choice counts is what the row for it says: words may fit more nodes. size
+// is the number of nodes before the loops were told.
+func (g *graph) leaving(loops []loop, size int) *graph {
+	out := *g
+	out.nodes = nil
+	for _, n := range g.nodes {
+		with := *n
+		with.choices = n.moved(func(c *choice) int {
+			done := 0
+			for j, l := range loops {
+				if n.loops[j] == l.before && slices.ContainsFunc(l.items, func(i loopItem) bool {
+					return i.state == n.state && i.action == c.action && i.memory == withoutLoops(n.memory, len(loops))
+				}) {
+					done |= 1 << j
+				}
+			}
+			return done * size
+		})
+		out.nodes = append(out.nodes, &with)
+	}
+	return &out
+}
+
+// moved returns the choices of a node where each leads to nodes with higher numbers, by an amount.
+func (n *node) moved(by func(c *choice) int) []*choice {
+	var all []*choice
+	for _, c := range n.choices {
+		after := *c
+		after.branches = slices.Clone(c.branches)
+		for j := range after.branches {
+			after.branches[j].node += by(c)
+		}
+		all = append(all, &after)
+	}
+	return all
+}
+
+// withoutLoops is what a memory says of other things than loops, whose parts are the last.
+func withoutLoops(memory string, loops int) string {
+	parts := splitOutside(memory, "; ")
+	return strings.Join(parts[:max(len(parts)-loops, 0)], "; ")
 }

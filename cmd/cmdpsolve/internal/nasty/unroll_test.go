@@ -50,6 +50,7 @@ type node struct {
 	final   map[string]*[2]*big.Rat // the least and the greatest total that an episode may end with from here on
 	choices []*choice
 	loops   []string // what a policy remembers of loops
+	memory  string   // what the row for the node says, of all that
 	settled int      // how much a policy has told in words before
 	words   int      // how much it tells in words
 	last    bool     // the episode is over
