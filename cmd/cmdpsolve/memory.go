@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -89,6 +90,9 @@ func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name st
 	if o.stored {
 		opts.Generate = 0
 	}
+	line := newStatusLine(os.Stderr, false)
+	defer line.close()
+	opts.Working = line.working
 	q, err := query.New(ctx, p, opts)
 	if err == nil && !o.each {
 		q, err = q.BestWithin(ctx, o.searching)

@@ -68,6 +68,18 @@ func (l *statusLine) reading(name string) func(part float64) {
 	}
 }
 
+// working shows what is done, and the part of it that is done, NaN where nobody knows.
+func (l *statusLine) working(what string, part float64) {
+	l.show(func(time.Duration) string { return doing(what, part) })
+}
+
+func doing(what string, part float64) string {
+	if math.IsNaN(part) {
+		return what
+	}
+	return fmt.Sprintf("%s, %.0f%%", what, 100*part)
+}
+
 // exploring returns a function that shows how many states of a model have been found.
 func (l *statusLine) exploring(name string) func(language.Progress) {
 	return func(p language.Progress) {
@@ -118,13 +130,10 @@ func (p *planProgress) show(_ int, bound, objective float64) {
 // working shows what a solver does before or during a value iteration.
 func (p *planProgress) working(what string, part float64) {
 	p.statusLine.show(func(time.Duration) string {
-		if !math.IsNaN(part) {
-			what += fmt.Sprintf(", %.0f%%", 100*part)
-		}
 		if p.total > 0 {
-			return count(p.total, "value iteration") + ", " + what
+			return count(p.total, "value iteration") + ", " + doing(what, part)
 		}
-		return what
+		return doing(what, part)
 	})
 }
 

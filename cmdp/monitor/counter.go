@@ -72,16 +72,19 @@ func (k *counter) amount(x float64) (n int, ok bool) {
 	return k.amounts[i], true
 }
 
-// Amounts lists what a return of a model may be in a step, in ascending order. It allocates. It panics if the model has
-// no such coordinate.
+// Amounts lists what a return of a model may be in a step, in ascending order, where an episode may come. It allocates.
+// It panics if the model has no such coordinate.
 func Amounts(m *cmdp.Model, coordinate int) []float64 {
 	if m == nil || coordinate < 0 || coordinate >= m.Dim() {
 		panic("monitor: want a model, and the number of one of its returns")
 	}
-	seen := make(map[float64]bool)
+	seen, comes := make(map[float64]bool), visitable(m)
 	for h := range m.Kernels() {
 		rows := m.Rows(h)
 		for s := range m.States() {
+			if !comes[s] {
+				continue
+			}
 			for c, end := rows.Choices(s); c < end; c++ {
 				if !rows.Random() {
 					seen[rows.Returns(c)[coordinate]] = true
@@ -95,4 +98,37 @@ func Amounts(m *cmdp.Model, coordinate int) []float64 {
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
+}
+
+// visitable reports which states an episode may come to at some step.
+func visitable(m *cmdp.Model) []bool {
+	comes := make([]bool, m.States())
+	var waiting []int32
+	come := func(s int32) {
+		if !comes[s] {
+			comes[s], waiting = true, append(waiting, s)
+		}
+	}
+	for _, st := range m.StartStates() {
+		come(int32(st.State))
+	}
+	kernels := make([]*cmdp.Rows, m.Kernels())
+	for h := range kernels {
+		kernels[h] = m.Rows(h)
+	}
+	for len(waiting) > 0 {
+		s := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		for _, rows := range kernels {
+			for c, end := rows.Choices(int(s)); c < end; c++ {
+				next, prob := rows.Row(c)
+				for e, to := range next {
+					if prob[e] > 0 {
+						come(to)
+					}
+				}
+			}
+		}
+	}
+	return comes
 }

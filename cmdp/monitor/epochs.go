@@ -80,8 +80,11 @@ func (w *exploration) exploreEpochs(bytes int) error {
 			pair := e.waiting[tuple][i]
 			w.visit(0, pair, w.rowsOf(0, int32(len(order))), come)
 			order = append(order, pair)
-			if i%1024 == 0 && w.bytes() > bytes {
-				return w.tooLarge(bytes)
+			if i%often != 0 {
+				continue
+			}
+			if err := w.goesOn(len(w.state), bytes); err != nil {
+				return err
 			}
 		}
 		e.waiting[tuple] = nil

@@ -30,6 +30,7 @@ type exploration struct {
 	// epochs, if not nil, are those of which pairs are made, numbered epoch by epoch. An epoch is then a tuple.
 	epochs *cmdp.Epochs
 	most   int // if not 0, no rows are made, and explore gives up beyond so many pairs
+	told   func(pairs int) error
 
 	row              row
 	returns, atStart []float64 // of the transition that is looked at, of the start
@@ -50,9 +51,10 @@ type lastTuple struct {
 	number   int32
 }
 
-func newExploration(m *cmdp.Model, monitors []Monitor, columns []int) exploration {
+func newExploration(spec Spec) exploration {
+	m, monitors, columns := spec.Model, spec.Monitors, spec.Columns
 	w := exploration{base: m, monitors: monitors, columns: columns, pairs: make([][]*page, m.States()),
-		tupleNumbers: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors))}
+		tupleNumbers: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors)), told: spec.Told}
 	width := m.Dim()
 	for i, mon := range monitors {
 		w.tupleNumbers[i] = make(map[[2]int]int32)
@@ -169,8 +171,10 @@ func (w *exploration) explore(bytes int) error {
 			switch {
 			case w.most > 0 && len(w.state) > w.most:
 				return errMany
-			case i%1024 == 0 && w.bytes() > bytes:
-				return w.tooLarge(bytes)
+			case i%often == 0:
+				if err := w.goesOn(len(w.state), bytes); err != nil {
+					return err
+				}
 			}
 		}
 		for _, pair := range next {
@@ -229,6 +233,21 @@ func (w *exploration) bytes() int {
 		n += w.kernels[h].Bytes()
 	}
 	return n
+}
+
+// often is after how many pairs or epochs it is looked whether to go on.
+const often = 1 << 10
+
+// goesOn tells how many pairs or epochs have been found. It is an error if what has been made takes more memory than
+// bytes, or if whoever is told wants no more.
+func (w *exploration) goesOn(found, bytes int) error {
+	if w.bytes() > bytes {
+		return w.tooLarge(bytes)
+	}
+	if w.told == nil {
+		return nil
+	}
+	return w.told(found)
 }
 
 func (w *exploration) tooLarge(bytes int) error {

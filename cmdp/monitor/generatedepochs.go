@@ -73,6 +73,7 @@ const (
 type epochSearch struct {
 	exploration
 	kernel *cmdp.Kernel // of the base
+	comes  []bool       // of each state of the base: an episode may come there
 	out    cmdp.Epochs
 	first  []Transition // of each letter, the first transition, with the returns of the model
 	of     []int32      // of each class, the first tuple
@@ -87,9 +88,16 @@ func generateEpochs(spec Spec) (*ProductModel, error) {
 		slices.Contains(spec.Means, true) {
 		return nil, nil
 	}
-	w := &epochSearch{exploration: newExploration(m, spec.Monitors, spec.Columns), kernel: m.Kernel(0)}
+	w := &epochSearch{exploration: newExploration(spec), kernel: m.Kernel(0),
+		comes: visitable(m)}
 	w.out = cmdp.Epochs{Base: m, Dim: len(w.columns), Bytes: spec.Bytes}
-	if !w.letters() || !w.begin() || !w.search(spec.Bytes) || !w.sort() || w.out.Len()*m.States() <= spec.Generate {
+	if !w.letters() || !w.begin() {
+		return nil, nil
+	}
+	if few, err := w.search(spec.Bytes); err != nil || !few {
+		return nil, err
+	}
+	if !w.sort() || w.out.Len()*m.States() <= spec.Generate {
 		return nil, nil
 	}
 	classes := len(w.of)
@@ -145,11 +153,15 @@ func (w *epochSearch) each(visit func(t Transition)) {
 	}
 }
 
-// letters finds the letter of each transition.
+// letters finds the letter of each transition. Where no episode comes, any will do, and there are no returns.
 func (w *epochSearch) letters() bool {
 	known, ok := make(map[string]int32), true
 	var text []byte
 	w.each(func(t Transition) {
+		if !w.comes[t.State] {
+			w.out.Letter = append(w.out.Letter, 0)
+			return
+		}
 		text = text[:0]
 		for _, m := range w.monitors {
 			if v, is := m.(*VisitCount); is {
@@ -172,7 +184,7 @@ func (w *epochSearch) letters() bool {
 		w.out.Letter = append(w.out.Letter, id)
 	})
 	w.out.Letters = len(w.first)
-	return ok
+	return ok && w.out.Letters > 0
 }
 
 // begin finds the epochs of the start states. Nothing may be paid where the process rests.
@@ -197,13 +209,18 @@ func (w *epochSearch) begin() bool {
 }
 
 // search finds the epoch after each letter in each epoch, and classes. It reports false where there are too many.
-func (w *epochSearch) search(bytes int) bool {
+func (w *epochSearch) search(bytes int) (few bool, err error) {
 	const epochBytes = 800 // what an epoch of three states was measured to take, numbers of a solver included
 	known, d, n := make(map[string]int32), w.base.Dim(), len(w.monitors)
 	var key []byte
 	for tuple := 0; tuple*n < len(w.tuples); tuple++ {
 		if tuple*w.out.Letters > mostAfter || tuple >= bytes/epochBytes {
-			return false
+			return false, nil
+		}
+		if tuple%often == 0 {
+			if err := w.goesOn(len(w.startRewardDue), bytes); err != nil {
+				return false, err
+			}
 		}
 		key = append(key[:0], flag(w.startRewardDue[tuple]))
 		for _, t := range w.first {
@@ -221,7 +238,7 @@ func (w *epochSearch) search(bytes int) bool {
 		}
 		w.out.Class = append(w.out.Class, id)
 	}
-	return true
+	return true, nil
 }
 
 // after returns the tuple after a transition, and sets w.returns to its returns.
@@ -298,7 +315,7 @@ func (w *epochSearch) classes() {
 	for _, tuple := range w.of {
 		k := cmdp.NewKernel()
 		for s := range w.base.States() {
-			if w.startRewardDue[tuple] {
+			if w.comes[s] && w.startRewardDue[tuple] {
 				w.startMemories(s)
 			}
 			for c := int(w.kernel.First[s]); c < int(w.kernel.First[s+1]); c++ {
@@ -311,8 +328,11 @@ func (w *epochSearch) classes() {
 					if outcomes != nil {
 						returns = outcomes[e*d:][:d]
 					}
-					copy(w.returns, returns)
-					w.pay(tuple, Transition{State: s, Choice: c, Next: int(to)}, w.startRewardDue[tuple])
+					clear(w.returns)
+					if w.comes[s] {
+						copy(w.returns, returns)
+						w.pay(tuple, Transition{State: s, Choice: c, Next: int(to)}, w.startRewardDue[tuple])
+					}
 					w.addOutcome(to, prob[e])
 				}
 				w.endRow(&k)

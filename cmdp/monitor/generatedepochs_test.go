@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -335,6 +336,51 @@ func TestLargeBase(t *testing.T) {
 		}
 		if solved, err := planner.SolvesEpochs(t.Context(), cmdp.Task{}); !solved || err != nil {
 			t.Errorf("a chain is solved: %v, %v", solved, err)
+		}
+	}
+}
+
+// TestOutOfReach: what is returned where no episode comes neither makes the unit smaller nor adds epochs, and the
+// search stops where whoever is told of it wants no more.
+func TestOutOfReach(t *testing.T) {
+	const states = 4 // the last is at rest, and no episode comes to the one before
+	of := func(amounts ...float64) monitor.Spec {
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}},
+			states)
+		for s := range 2 {
+			addRow(t, b, cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{1, 1}, Next: []cmdp.Transition{
+				{Next: 0, Probability: 0.25}, {Next: 1, Probability: 0.5}, {Next: 3, Probability: 0.25}}})
+		}
+		for a, x := range amounts {
+			addRow(t, b, cmdp.Row{Step: cmdp.EveryStep, State: 2, Action: a, Returns: []float64{1, x},
+				Next: []cmdp.Transition{{Next: a % states, Probability: 1}}})
+		}
+		m := built(t, b)
+		return monitor.Spec{Model: m, Generate: 1, Monitors: []monitor.Monitor{budget(t, monitor.BudgetSpec{
+			Title: "spent", Model: m, Coordinate: 1, Limits: []monitor.Threshold{{At: 5000}}})}}
+	}
+	plain := of()
+	want := product(t, plain).Model
+	for _, amounts := range [][]float64{{1e-6}, {1e-6, 0, 1e3}, {-1, 1.0 / 3}, {0.5, 0, 1e15, 7}} {
+		spec := of(amounts...)
+		b := spec.Monitors[0].(*monitor.Budget)
+		got := product(t, spec).Model
+		if b.Unit() != 1 || got.Epochs().Len() != want.Epochs().Len() || got.Epochs().Letters != want.Epochs().Letters {
+			t.Errorf("%v out of reach: unit %v, %d epochs, %d letters: want 1, %d, %d", amounts, b.Unit(),
+				got.Epochs().Len(), got.Epochs().Letters, want.Epochs().Len(), want.Epochs().Letters)
+		}
+	}
+	for generate := range 2 {
+		told, enough := 0, errors.New("enough")
+		plain.Generate, plain.Told = generate, func(pairs int) error {
+			told = max(told, pairs)
+			if pairs > 2000 {
+				return enough
+			}
+			return nil
+		}
+		if _, err := monitor.New(plain); !errors.Is(err, enough) || told <= 2000 {
+			t.Errorf("generate %d: stopped at %d: %v", generate, told, err)
 		}
 	}
 }

@@ -43,6 +43,9 @@ type Spec struct {
 	// Bytes bounds the memory that the product may take, 0 stands for 8 GiB. Its pairs are counted before
 	// it is built.
 	Bytes int
+	// Told, if not nil, is called now and then with how many pairs, or epochs of them, have been found. Nothing is
+	// built once it returns an error, which is that of [New].
+	Told func(pairs int) error
 	// Generate, if not 0, is a number of pairs from which on rows are not stored, where that can be: they are
 	// generated when they are asked for. With a horizon these are the rows of a product of one budget, whose Model is
 	// one of a [cmdp.Tally]; without, those of products whose memory never comes back, such as what is left of costs,
@@ -58,7 +61,7 @@ const DefaultBytes = min(8<<30, math.MaxInt)
 // is added to the first step. A resting state has a choice in the product where its memory
 // changes or something is returned.
 func New(spec Spec) (*ProductModel, error) {
-	p := &ProductModel{exploration: newExploration(spec.Model, spec.Monitors, spec.Columns)}
+	p := &ProductModel{exploration: newExploration(spec)}
 	if spec.Bytes == 0 {
 		spec.Bytes = DefaultBytes
 	}

@@ -252,6 +252,9 @@ func (b *Budget) zeroTotals() []*big.Int {
 // add adds a set of totals, each larger by n, to that of a state, cut to a number of bits unless that is 0. It
 // reports whether there are new ones.
 func add(sets []*big.Int, state int32, set *big.Int, n, size int) (changed bool) {
+	if size > 0 && n >= size { // beyond all of them, however far
+		return false
+	}
 	more := new(big.Int).Lsh(set, uint(n))
 	if size > 0 && more.BitLen() > size {
 		more.And(more, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(size)), big.NewInt(1)))

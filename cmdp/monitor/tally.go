@@ -46,7 +46,7 @@ func generate(spec Spec) (*ProductModel, error) {
 		return nil, nil
 	}
 	g := &generated{budget: spec.Monitors[at].(*Budget)}
-	p := &ProductModel{exploration: newExploration(m, spec.Monitors, spec.Columns), generated: g}
+	p := &ProductModel{exploration: newExploration(spec), generated: g}
 	of := cmdp.TallySpec{Base: m}
 	if rest != nil {
 		var err error
@@ -73,7 +73,7 @@ func generate(spec Spec) (*ProductModel, error) {
 	}
 	pairs := g.tally.Pairs()
 	if pairs <= spec.Generate || g.bytes(m) > spec.Bytes ||
-		newExploration(m, spec.Monitors, spec.Columns).fewPairs(max(spec.Generate, pairs/sparseCounts), spec.Bytes) {
+		newExploration(spec).fewPairs(max(spec.Generate, pairs/sparseCounts), spec.Bytes) {
 		return nil, nil
 	}
 	p.Model, err = g.tally.Model(g.totals(of.Columns))

@@ -140,7 +140,7 @@ func (q *Query) BestWithin(ctx context.Context, budget time.Duration) (*Query, e
 			return nil, nil, err
 		}
 		last = of
-		var opts exact.Options
+		opts := exact.Options{Working: q.options.Working}
 		if budget > 0 {
 			opts.Budget = max(1, budget-time.Since(begin))
 		}

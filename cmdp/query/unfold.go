@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -95,6 +96,9 @@ func (u *unfolding) build(ctx context.Context, c *compiled) error {
 	if large, ok := errors.AsType[*cmdp.MemoryError](err); ok {
 		return large
 	}
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
 	}
@@ -104,6 +108,12 @@ func (u *unfolding) build(ctx context.Context, c *compiled) error {
 
 // product returns the product, stored where its epochs have giant components.
 func (u *unfolding) product(ctx context.Context, c *compiled) (*monitor.ProductModel, error) {
+	u.spec.Told = func(pairs int) error {
+		if u.opts.Working != nil {
+			u.opts.Working(fmt.Sprintf("%d pairs of a state and what is to be remembered", pairs), math.NaN())
+		}
+		return ctx.Err()
+	}
 	p, err := monitor.New(u.spec)
 	if err != nil || p.Model.Epochs() == nil {
 		return p, err
