@@ -94,6 +94,9 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		undecided = fmt.Errorf("%w: the best policy and the bound are not within the gap after %s", errInterrupted,
 			count(found.Nodes, "problem"))
 	}
+	if found.Policy == nil { // one that draws, however near, is not asked for
+		r.Policy, r.Mixture = nil, nil
+	}
 	return c.conclude(ctx, p, d, &r, failed(undecided))
 }
 

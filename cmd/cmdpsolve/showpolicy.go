@@ -94,7 +94,7 @@ func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Resul
 	switch {
 	case !o.show:
 		return nil, nil
-	case r.Status != exact.Optimal && r.Status != exact.Unbounded && !stoppedWithPolicy(r):
+	case r.Status == exact.Undecided || r.Policy == nil && r.Mixture == nil:
 		return []report.Section{report.Note{"No policy is shown: none is known to be what is wanted."}}, nil
 	}
 	shown := &policyShown{loaded: p, components: r.Mixture, draws: r.Policy == nil}
@@ -106,7 +106,11 @@ func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Resul
 			return nil, err
 		}
 	}
-	return append(shown.grid(), shown.table()...), nil
+	sections := append(shown.grid(), shown.table()...)
+	if r.Status == exact.Infeasible {
+		sections = append(sections, report.Note{"The policy shown comes nearest to what is allowed."})
+	}
+	return sections, nil
 }
 
 // A policyShown is what the policies of an answer do, of which one may be drawn at the start.

@@ -218,7 +218,7 @@ func viewKind(r *result) string {
 // Tables and sentences of policies that are shown.
 var (
 	policyHeads = regexp.MustCompile(`^(component|state|state \(memory\)),|^,0$`)
-	policySaid  = regexp.MustCompile(`^(An agent of type|Rows and columns are|The table leaves out|No policy is shown)`)
+	policySaid  = regexp.MustCompile(`^(An agent of type|Rows and columns are|The table leaves out|No policy is shown|The policy shown)`)
 )
 
 // checkView compares what a result shows with its view: sentences in their order, and tables with their heads and
