@@ -300,6 +300,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	}
 	p.numberStates(states)
 	p.followClass(best, choices)
+	watch := meanProgress{rounding: p.rounding(best.States[0]), mean: math.Inf(1)}
 	rough := p.Aim > 0
 	var before []int32
 	var last solvedPolicy
@@ -312,9 +313,9 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	p.careful = false
 	for range rounds {
 		p.Progress.At(findingMeans, math.NaN(), len(states))
-		mean = floats.Dot(dir, best.Mean)
+		mean, err = floats.Dot(dir, best.Mean), nil
 		var found *Class
-		var err error
+		var better, done bool
 		if !evaluated {
 			p.leadTo(best, states, choices, searched)
 			if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
@@ -324,6 +325,9 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		}
 		before = append(before[:0], choices...)
 		if err == nil {
+			if watch.ends(mean, p.totalBias(states)) {
+				break
+			}
 			if p.Aim > 0 {
 				if short := mean - p.leastResidual(states, mean, p.Aim); short <= p.Aim {
 					rough = short > exactMean*p.sizes[i]
@@ -331,13 +335,14 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 				}
 			}
 			last.keep(p, states, choices, best)
-			better, settled := p.improve(ctx, states, choices, mean)
+			better, done = p.improve(ctx, states, choices, mean)
 			p.keepGreedy(states, choices)
-			if !better || settled && p.follows(best, choices) { // no mean is below that of the class
+			if !better || done && p.follows(best, choices) { // no mean is below that of the class
 				break
 			}
 			found, evaluated, err = p.evaluateClass(ctx, states, choices, best, dir)
 			searched = !evaluated
+			watch.sameClass = evaluated && found == best
 		}
 		if errors.Is(err, ErrSingular) && !p.careful && last.choices != nil {
 			p.careful = true
@@ -349,11 +354,14 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		if err != nil {
 			return 0, err
 		}
+		gained := mean - floats.Dot(dir, found.Mean)
+		if done && gained <= watch.rounding { // no mean is lower than by the rounding of values
+			p.endWith(best, found, gained, states, evaluated)
+			break
+		}
 		// The sweeps may still improve the way to a class that does not change any more. What is worse is so by
 		// no more than the error of its mean; the class at hand stays then.
-		gained := mean - floats.Dot(dir, found.Mean)
-		rounding := 8 * unit * p.sizes[i]
-		if gained >= -rounding {
+		if gained >= -watch.rounding {
 			found.slow = true
 			*best = *found
 		} else {
@@ -363,6 +371,17 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	p.Rough = p.Rough || rough
 	err = p.makeExact(ctx, best, dir)
 	return floats.Dot(dir, best.Mean), err
+}
+
+// endWith takes the better class and puts back the bias, from which no choice gains, if it was evaluated since.
+func (p *LeastMean) endWith(best, found *Class, gained float64, states []int32, evaluated bool) {
+	if evaluated {
+		p.restoreBias(states)
+	}
+	if gained > 0 {
+		found.slow = true
+		*best = *found
+	}
 }
 
 // keepGreedy notes the choices of states, from which policyIteration starts.
@@ -455,9 +474,10 @@ func (p *LeastMean) evaluate(ctx context.Context, states, choices []int32, zero 
 	return err
 }
 
-// evaluateClass finds the class of a policy that has the least mean, and sets the bias to its relative values if all
-// states lead to the first state of best, which evaluated says. The class is best if the policy does as that does.
-// Otherwise the bias is left alone. The error is errRetires if the policy comes back to that state by retiring.
+// evaluateClass finds the class of a policy that has the least mean to rounding, and sets the bias to its relative
+// values if all states lead to the first state of best, which evaluated says. The class is best if the policy does as
+// that does. Otherwise the bias is left alone. The error is errRetires if the policy comes back to that state by
+// retiring.
 func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, best *Class,
 	dir []float64) (found *Class, evaluated bool, err error) {
 	p.shareTolerance = p.Tolerance
@@ -482,7 +502,8 @@ func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, 
 		return found, err == nil, err
 	}
 	other, err := p.leastClass(ctx, closed, dir)
-	if err == nil && floats.Dot(dir, other.Mean) < floats.Dot(dir, found.Mean) {
+	// An improved policy forms another class only where that is better, be it by less than rounding.
+	if err == nil && floats.Dot(dir, other.Mean) < floats.Dot(dir, found.Mean)+p.rounding(zero) {
 		found = other
 	}
 	return found, false, err
