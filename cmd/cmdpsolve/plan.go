@@ -388,7 +388,8 @@ func (c *planCommand) finish(p *loaded, d *planReport, r *exact.Result, files, u
 		failed(d.SecondOpinion.contradiction(d)), undecided)
 }
 
-// writePolicy writes the policy if it is asked for and keeps what was asked for, or comes nearest where none does.
+// writePolicy writes the policy if it is asked for and keeps what was asked for. Where none does, it writes one that
+// comes nearest, unless a file is there, which may have one that keeps the limits of before.
 func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 	switch {
 	case c.policy == "":
@@ -397,6 +398,10 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 		c.notWritten(c.policy, "none is known to be what is wanted")
 		return nil
 	case r.Status == exact.Infeasible:
+		if _, err := os.Lstat(c.policy); err == nil {
+			c.notWritten(c.policy, "none keeps every limit")
+			return nil
+		}
 		c.say("no policy keeps every limit: that of %s is one that comes nearest", c.policy)
 	}
 	return problem.WritePolicy(c.policy, p.Process, p.PlanRows(r.Policy, r.Mixture))

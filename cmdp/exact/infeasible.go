@@ -117,7 +117,7 @@ func (s *solver) infeasibleWith(best *Certificate, r *Result) *Result {
 		Status: Infeasible, Bound: math.Inf(1), Certificate: best,
 		Returns: r.Returns, Policy: r.Policy, Mixture: r.Mixture, Parts: r.Parts, Product: r.Product,
 		Randomized: r.Randomized,
-		Violation: best.Distance, Tolerance: 2 * s.targetTolerance,
+		Violation:  best.Distance, Tolerance: 2 * s.targetTolerance,
 		Iterations: s.iterations + r.Iterations,
 		Dual:       make([]float64, len(s.lower)),
 	}
