@@ -58,7 +58,7 @@ var functions = []any{
 	fleet.NewWhittle, fleet.Play, fleet.WhittleIndices,
 	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
 	monitor.Amounts, monitor.Decimal, monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget,
-	monitor.Over, monitor.Unit,
+	monitor.NewTable, monitor.Over, monitor.Unit,
 	problem.Ask, problem.Import, problem.Inside, problem.Parse,
 	problem.ReadMixture, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,

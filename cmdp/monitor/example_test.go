@@ -97,3 +97,26 @@ func ExampleMonitor() {
 	// Output:
 	// 1 turns
 }
+
+// A deterministic automaton that reads whether the walker is at the end, and returns 1 for the second arrival.
+func ExampleNewTable() {
+	again, err := monitor.NewTable(monitor.TableSpec{
+		Title:  "again",
+		Memory: []string{"not yet", "once", "twice"},
+		Symbol: []int{0, 1}, // of state 0 and of the end
+		Next:   [][]int{{0, 1}, {1, 2}, {2, 2}},
+		Reward: [][]float64{{0, 0}, {0, 1}, {0, 0}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := monitor.New(monitor.Spec{Model: corridor(), Monitors: []monitor.Monitor{again}, Columns: []int{1}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	twice := make([]float64, 1)
+	cmdp.NewEvaluator(p.Model).Returns(twice, cmdp.Uniform{Shape: p.Model.Shape()})
+	fmt.Println("arrives twice with probability", twice[0])
+	// Output:
+	// arrives twice with probability 0.25
+}

@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,8 +95,37 @@ func checkMemory(t *testing.T, trial int, p *monitor.ProductModel) {
 	}
 }
 
-// TestRefusedToEnforce: a limit that is enforced and does not tell when it is broken is refused.
-func TestRefusedToEnforce(t *testing.T) {
+// TestRefusedTables: an automaton with anything that is not there, or not finite, is refused; so is a limit that is
+// enforced and does not tell when it is broken.
+func TestRefusedTables(t *testing.T) {
+	good := func() monitor.TableSpec {
+		return monitor.TableSpec{Title: "table", Memory: []string{"a", "b"}, Symbol: []int{0, 1},
+			Next: [][]int{{0, 1}, {1, 0}}, Reward: [][]float64{{0, 1}, {0.5, 0}}, Broken: []bool{false, false}}
+	}
+	if _, err := monitor.NewTable(good()); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(*monitor.TableSpec){
+		"no memory":          func(s *monitor.TableSpec) { s.Memory = nil },
+		"a name twice":       func(s *monitor.TableSpec) { s.Memory[1] = "a" },
+		"few lines":          func(s *monitor.TableSpec) { s.Next = s.Next[:1] },
+		"few lines of pay":   func(s *monitor.TableSpec) { s.Reward = s.Reward[:1] },
+		"few ends":           func(s *monitor.TableSpec) { s.Broken = s.Broken[:1] },
+		"a short line":       func(s *monitor.TableSpec) { s.Next[1] = s.Next[1][:1] },
+		"a short line of it": func(s *monitor.TableSpec) { s.Reward[1] = s.Reward[1][:1] },
+		"memory -1":          func(s *monitor.TableSpec) { s.Next[1][0] = -1 },
+		"memory 2":           func(s *monitor.TableSpec) { s.Next[1][0] = 2 },
+		"symbol -1":          func(s *monitor.TableSpec) { s.Symbol[1] = -1 },
+		"symbol 2":           func(s *monitor.TableSpec) { s.Symbol[1] = 2 },
+		"NaN":                func(s *monitor.TableSpec) { s.Reward[1][1] = math.NaN() },
+		"Inf":                func(s *monitor.TableSpec) { s.Reward[0][1] = math.Inf(-1) },
+	} {
+		spec := good()
+		change(&spec)
+		if _, err := monitor.NewTable(spec); err == nil || !strings.Contains(err.Error(), "table table") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	m := randomModel(t, rand.New(rand.NewPCG(1, 2)), shape{states: 2, horizon: 2})
 	visits := &monitor.VisitCount{Title: "visits", States: []bool{true, false}}
 	spec := monitor.Spec{Model: m, Monitors: []monitor.Monitor{visits}, Enforced: []int{0}}

@@ -11,7 +11,7 @@
 //	p, err := monitor.New(monitor.Spec{Model: m, Monitors: []monitor.Monitor{reach}})
 //	r, err := exact.Solve(ctx, p.Model, task, exact.Options{})   // the last return is the probability
 //
-// [Reach], [PartialTotal], [VisitCount], [ChoiceTaken] and [Budget] are monitors.
+// [Reach], [PartialTotal], [VisitCount], [ChoiceTaken], [Budget] and [Table] are monitors.
 // cmdptest.CheckMonitor checks those of one's own. Monitors with a [Breaker] can be enforced: the
 // product then offers no choice after which the memory may come out broken.
 package monitor

@@ -31,8 +31,11 @@ func watched(t *testing.T, rng *rand.Rand, m *cmdp.Model) []monitor.Monitor {
 		{Kind: monitor.Above, At: x}, {Kind: monitor.AtLeast, At: x}, {Kind: monitor.Excess, At: y},
 		{Kind: monitor.Shortfall, At: y}}})
 	// Two passed at least twice: an automaton that counts to 2 and returns 1 then.
-	twice := &table{Title: "twice", Memory: []string{"never", "once", "twice"},
-		Symbol: symbols(target), Next: [][]int{{0, 1}, {1, 2}, {2, 2}}, Reward: [][]float64{{0, 0}, {0, 1}, {0, 0}}}
+	table, err := monitor.NewTable(monitor.TableSpec{Title: "twice", Memory: []string{"never", "once", "twice"},
+		Symbol: symbols(target), Next: [][]int{{0, 1}, {1, 2}, {2, 2}}, Reward: [][]float64{{0, 0}, {0, 1}, {0, 0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	costly := &monitor.Reach{Title: "costly", Target: target, While: while, Within: within - rng.IntN(2)*(within+1)}
 	for of, most := range []float64{float64(rng.IntN(5)) / 5, float64(rng.IntN(5))} {
 		if of == 1 || rng.IntN(2) == 0 {
@@ -47,47 +50,8 @@ func watched(t *testing.T, rng *rand.Rand, m *cmdp.Model) []monitor.Monitor {
 	return []monitor.Monitor{&monitor.PartialTotal{Reach: first, Coordinate: rng.IntN(2)},
 		&monitor.Reach{Title: "reach", Target: target, Within: -1},
 		&monitor.Reach{Title: "until", Target: target, While: while, Within: -1},
-		&monitor.Reach{Title: "within", Target: target, While: while, Within: within}, costly, spent, twice}
+		&monitor.Reach{Title: "within", Target: target, While: while, Within: within}, costly, spent, table}
 }
-
-// A table is an automaton that reads the states of an episode as symbols, for whatever the built-in monitors do not do.
-type table struct {
-	Title  string
-	Memory []string // names of the values; it begins in the first
-	Symbol []int    // of each state
-	Next   [][]int  // of each memory value and symbol
-	Reward [][]float64
-	Breaks []bool
-}
-
-func (t *table) Name() string { return t.Title }
-
-func (t *table) Rewards() int { return min(1, len(t.Reward)) }
-
-// Range is infinite on each side that has rewards.
-func (t *table) Range(lower, upper []float64) {
-	for _, r := range slices.Concat(t.Reward...) {
-		if r < 0 {
-			lower[0] = math.Inf(-1)
-		} else if r > 0 {
-			upper[0] = math.Inf(1)
-		}
-	}
-}
-
-func (t *table) Start(dst []float64, tr monitor.Transition) int { return t.Step(dst, 0, tr) }
-
-func (t *table) Step(dst []float64, memory int, tr monitor.Transition) int {
-	x := t.Symbol[tr.Next]
-	if t.Reward != nil {
-		dst[0] = t.Reward[memory][x]
-	}
-	return t.Next[memory][x]
-}
-
-func (t *table) Value(memory int) string { return t.Memory[memory] }
-
-func (t *table) Broken(memory int) bool { return t.Breaks != nil && t.Breaks[memory] }
 
 func symbols(in []bool) []int {
 	out := make([]int, len(in))
@@ -189,9 +153,12 @@ func TestBrokenForAWhile(t *testing.T) {
 		}
 		var offers [2]string
 		for n := range offers {
-			mends := &table{Title: "table", Memory: []string{"fine", "broken"},
-				Symbol: symbol, Next: [][]int{{0, 1}, {n, 1}}, Breaks: []bool{false, true}}
-			p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{mends}, Enforced: []int{0}})
+			table, err := monitor.NewTable(monitor.TableSpec{Title: "table", Memory: []string{"fine", "broken"},
+				Symbol: symbol, Next: [][]int{{0, 1}, {n, 1}}, Broken: []bool{false, true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{table}, Enforced: []int{0}})
 			if p.Losing != nil {
 				offers[n] = "none"
 				continue
@@ -269,10 +236,13 @@ func TestEnforced(t *testing.T) {
 			t.Fatal(err)
 		}
 		// In some trials an automaton must not end where state 2 was left for state 0.
-		left := &table{Title: "left", Memory: []string{"elsewhere", "there", "left"},
+		table, err := monitor.NewTable(monitor.TableSpec{Title: "left", Memory: []string{"elsewhere", "there", "left"},
 			Symbol: []int{0, 1, 2}, Next: [][]int{{0, 0, 1}, {2, 0, 1}, {2, 2, 2}},
-			Breaks: []bool{false, false, trial%3 == 1}}
-		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent, left, earned}, Columns: []int{0, 1},
+			Broken: []bool{false, false, trial%3 == 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent, table, earned}, Columns: []int{0, 1},
 			Enforced: []int{0, 1, 2}})
 		keeps := func(h history) bool {
 			for i := range h.states[1:] {

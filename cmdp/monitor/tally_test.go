@@ -48,9 +48,12 @@ func TestGeneratedRows(t *testing.T) {
 			}
 			spec.Enforced = []int{len(spec.Monitors)}
 			if i%4 == 1 { // rows that are generated keep no table: these are to be stored
-				left := &table{Title: "left", Memory: []string{"here", "left"},
+				left, err := monitor.NewTable(monitor.TableSpec{Title: "left", Memory: []string{"here", "left"},
 					Symbol: symbols(randomSet(rng, m.States())), Next: [][]int{{0, 1}, {1, 1}},
-					Breaks: []bool{false, true}}
+					Broken: []bool{false, true}})
+				if err != nil {
+					t.Fatal(err)
+				}
 				spec.Monitors, spec.Enforced = append(spec.Monitors, left), append(spec.Enforced, len(spec.Monitors)+1)
 			}
 		}

@@ -160,8 +160,8 @@ func drawPart(r *monitor.Reach, arrived func(e episode) (end int, there bool), c
 }
 
 // drawTable draws an automaton, whose rewards have a sign, either one for 0, and its definition.
-func drawTable(rng *rand.Rand, m *cmdp.Model, title string, sign float64) definition {
-	spec := &table{Title: title, Memory: []string{"a", "b", "c"}[:1+rng.IntN(3)]}
+func drawTable(t *testing.T, rng *rand.Rand, m *cmdp.Model, title string, sign float64) definition {
+	spec := monitor.TableSpec{Title: title, Memory: []string{"a", "b", "c"}[:1+rng.IntN(3)]}
 	for range m.States() {
 		spec.Symbol = append(spec.Symbol, rng.IntN(2))
 	}
@@ -180,6 +180,10 @@ func drawTable(rng *rand.Rand, m *cmdp.Model, title string, sign float64) defini
 	if rng.IntN(3) == 0 {
 		spec.Reward = nil
 	}
+	table, err := monitor.NewTable(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
 	read := func(e episode) (memory int, sum float64) {
 		for _, s := range e.states {
 			x := spec.Symbol[s]
@@ -190,9 +194,9 @@ func drawTable(rng *rand.Rand, m *cmdp.Model, title string, sign float64) defini
 		}
 		return memory, sum
 	}
-	return definition{Monitor: spec, pays: func(e episode) []float64 {
+	return definition{Monitor: table, pays: func(e episode) []float64 {
 		_, sum := read(e)
-		return []float64{sum}[:spec.Rewards()]
+		return []float64{sum}[:table.Rewards()]
 	}, says: func(e episode, step int, value string) bool {
 		memory, _ := read(e.until(step))
 		return value == spec.Memory[memory]
@@ -295,7 +299,7 @@ func drawMonitors(t *testing.T, rng *rand.Rand, m *cmdp.Model, sh shape) (list [
 			if sh.horizon > 0 && rng.IntN(3) == 0 {
 				sign, amounts = 0, []float64{-2, -1, 0, 1, 2}
 			}
-			table := drawTable(rng, m, title, sign)
+			table := drawTable(t, rng, m, title, sign)
 			add(table)
 			if table.Rewards() > 0 && sh.horizon > 0 { // else it may pay at rest for ever
 				paid := spending{width - 1, amounts, 2,
