@@ -323,7 +323,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		return err
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.NoNearest, opts.Budget = p.Horizon() == 0 && c.policy == "" && !c.show, c.solving(p)
+	opts.NoNearest, opts.Budget = p.Horizon() == 0 && !c.show, c.solving(p)
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport
@@ -388,21 +388,16 @@ func (c *planCommand) finish(p *loaded, d *planReport, r *exact.Result, files, u
 		failed(d.SecondOpinion.contradiction(d)), undecided)
 }
 
-// writePolicy writes the policy if it is asked for and keeps what was asked for. Where none does, it writes one that
-// comes nearest, unless a file is there, which may have one that keeps the limits of before.
+// writePolicy writes the policy if it is asked for and keeps what was asked for. One that only comes nearest is shown,
+// but not written: whoever plays what is in the file may rely on its limits.
 func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 	switch {
 	case c.policy == "":
 		return nil
-	case r.Status == exact.Undecided || r.Policy == nil && r.Mixture == nil:
+	case !slices.Contains([]exact.Verdict{exact.Optimal, exact.Unbounded, exact.Stopped}, r.Status) ||
+		r.Policy == nil && r.Mixture == nil:
 		c.notWritten(c.policy, "none is known to be what is wanted")
 		return nil
-	case r.Status == exact.Infeasible:
-		if _, err := os.Lstat(c.policy); err == nil {
-			c.notWritten(c.policy, "none keeps every limit")
-			return nil
-		}
-		c.say("no policy keeps every limit: that of %s is one that comes nearest", c.policy)
 	}
 	return problem.WritePolicy(c.policy, p.Process, p.PlanRows(r.Policy, r.Mixture))
 }

@@ -359,6 +359,7 @@ func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constrain
 	if err != nil {
 		return false, err
 	}
+	s.compositeWeight = 0 // a direction costs nothing here, and points of many directions lie nearer to the best one
 	if err := s.warmStart(&x.Warm); err != nil {
 		return false, err
 	}
