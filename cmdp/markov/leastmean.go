@@ -65,7 +65,6 @@ type LeastMean struct {
 	stale    []staleness  // of each state, what has changed since it was looked at
 	// statesBefore makes before when it is needed, once for all twins.
 	statesBefore func() lists[int32]
-	retires      bool // some states are retired
 	careful      bool // improvements sweep once, since more led to what cannot be solved
 	// of each state in a slow end component, the choice of the last policy, or that relative value iteration found
 	greedy         []int32

@@ -59,15 +59,14 @@ func (p *LeastMean) withRetirement(ctx context.Context, i int, dir []float64) (p
 		p.position[s] = retired
 	}
 	p.before = p.statesBefore()
-	p.retires, p.careful = true, false
+	p.careful = false
 	err = y.iterate(ctx)
-	p.retires = false
 	if floats.Dot(dir, y.best.Mean) < floats.Dot(dir, p.Best[i].Mean) {
 		p.Best[i] = y.best
 	}
 	if err == nil {
 		p.keepGreedy(end, y.choices)
-		return true, nil
+		return true, p.makeExact(ctx, &p.Best[i], dir)
 	}
 	for j, s := range end {
 		p.Bias[s] = bias[j]
