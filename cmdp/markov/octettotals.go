@@ -65,7 +65,8 @@ type Start struct {
 // bits.
 const mostOctetMemory = 1 << 30
 
-// octetMemory returns how many bytes octets and rows of a quotient take.
+// octetMemory returns how many bytes octets and rows of a quotient take, without the shares of rows, of which many may
+// have the same.
 func (q *Quotient) octetMemory(dim int) int {
 	const state, row, entry = 3*octetBytes + 2*NumOctet + 4, 8, 4
 	return state*int(q.Rest) + (row+8*dim)*len(q.Choice) + entry*len(q.To)
@@ -81,7 +82,7 @@ func (z *LeastTotal) Octets(dim int) *OctetTotals {
 	}
 	out := &OctetTotals{Quotient: q, Directions: make([]Octet, dim), longest: z.longest, mean: make([]float64, dim),
 		first: q.First}
-	if !out.load(dim) || !windowed(q.Rest, out.reach) {
+	if !out.load(dim) || !windowed(q.Rest, out.reach) || q.octetMemory(dim)+8*len(out.shares) > mostOctetMemory {
 		return nil
 	}
 	for j := range out.mean {
