@@ -25,7 +25,7 @@ var (
 	Written = 1 << 25 // successors of all steps up to which a model of a set is written down to be planned for
 	// states from which the extremes of totals are not sought for a box where limits and signs give one
 	Ranged = 1 << 14
-	// states in a row that an improvement for long-run means sweeps again and again before others
+	// states in a row that an improvement for long-run means sweeps a few times before others
 	Together = 64
 	// states of an end of long-run means from which those far from its best class are not looked at, at first
 	Retiring = 1 << 12
