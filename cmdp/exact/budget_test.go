@@ -293,6 +293,57 @@ func TestBudgetWhileJoining(t *testing.T) {
 	}
 }
 
+// TestDrawnResult: where there is no time for one policy of a mixture its policies are drawn, which return what it
+// does.
+func TestDrawnResult(t *testing.T) {
+	answers, mixtures := 0, 0
+	for _, name := range kinds {
+		for trial := range uint64(8) {
+			rng := rand.New(rand.NewPCG(trial, 76))
+			k := drawKind(t, rng, name, 1)
+			k.checkRanges(name, false)
+			task, err := k.task(axis(k.dim, 0, 1), k.drawLimits(rng))
+			if err != nil {
+				continue
+			}
+			err = k.planner.withSolver(t.Context(), task, Options{}, func(s *solver) error {
+				if verdict, err := s.decide(); verdict != Optimal || err != nil {
+					return err
+				}
+				r, err := s.drawnResult()
+				if err != nil || r.Policy == nil && r.Mixture == nil { // along rays, and of sums
+					return err
+				}
+				answers++
+				if len(r.Mixture) > 0 {
+					mixtures++
+				}
+				sum, v := 0.0, make([]float64, k.dim)
+				for _, c := range r.mixture() {
+					of, err := s.pricer.evaluate(t.Context(), c.Policy)
+					if err != nil {
+						return err
+					}
+					sum += c.Weight
+					floats.AddScaled(v, c.Weight, of)
+				}
+				if !(math.Abs(sum-1) <= 1e-9) || !k.near(v[0], s.incumbent.cost) || !k.near(r.Objective, v[0]) ||
+					!(r.Bound <= r.Objective) || !s.meets(v) {
+					t.Errorf("%s %d: %v, objective %g, bound %g, and policies of the weight %g return %v: want %g", name,
+						trial, r.Status, r.Objective, r.Bound, sum, v, s.incumbent.cost)
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, ErrNoTotal) {
+				t.Fatalf("%s %d: %v", name, trial, err)
+			}
+		}
+	}
+	if answers < 10 || mixtures < 5 {
+		t.Errorf("%d answers, %d with several policies: want more", answers, mixtures)
+	}
+}
+
 // TestPhases tells how long an answer took in its parts.
 func TestPhases(t *testing.T) {
 	m := drawComponents(t, rand.New(rand.NewPCG(26, 12)), 200, 2)
