@@ -267,7 +267,7 @@ func (w *narrowing) pivotIn(h *visitedColumn) (next []*visitedColumn, grown floa
 	}
 	change := minus(meanOf(next), before)
 	for _, r := range f.inequalities {
-		if floats.Dot(r.Normal, change) > r.Offset {
+		if !(floats.Dot(r.Normal, change) <= r.Offset) {
 			return nil, 0
 		}
 	}

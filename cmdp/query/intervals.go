@@ -68,7 +68,7 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 	sides := q.Scale()
 	q.judge(e, rows, sides)
 	if e.Keeps && e.Violation > 0 && !q.Uncertain() && q.Model.Horizon() == 0 && q.Model.Discount() < 1 {
-		// What is missed is no rounding of returns that are far smaller.
+		// What is rounding by these sides may be more than that for returns that are far smaller.
 		err := q.narrow(ctx, sides)
 		switch {
 		case ctx.Err() != nil:
