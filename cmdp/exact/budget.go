@@ -96,19 +96,6 @@ func (b *budget) soon(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, b.deadline.Add(leastLateness+time.Duration(latenessShare*float64(b.total))))
 }
 
-// inTime calls work with a context that ends soon after the time of the budget. The error is errBudget if that came
-// before the work was done.
-func (s *columnGeneration) inTime(work func(ctx context.Context) error) error {
-	within, done := s.budget.soon(s.ctx)
-	defer done()
-	err := work(within)
-	if err != nil && within.Err() != nil && s.ctx.Err() == nil {
-		s.budget.interrupted = !s.traits.stateless
-		return errBudget
-	}
-	return err
-}
-
 // whilePreparing returns a context for what comes before the first price: it ends with the time of the budget. Clocks
 // that are not real end none.
 func (o Options) whilePreparing(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -137,14 +124,6 @@ func (p *Planner) unprepared(task cmdp.Task) *Result {
 		}
 	}
 	return r
-}
-
-// orUnprepared is unprepared where err says that the time is over.
-func (p *Planner) orUnprepared(task cmdp.Task, err error) (*Result, error) {
-	if errors.Is(err, errBudget) {
-		return p.unprepared(task), nil
-	}
-	return nil, err
 }
 
 // over reports whether no direction is to be priced any more: what follows the last one takes about as long as two.

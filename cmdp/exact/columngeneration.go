@@ -15,7 +15,8 @@ import (
 // (Dantzig and Wolfe 1960; Lübbecke and Desrosiers 2005). The set answers pricing problems; the master mixes the
 // columns found so far, and its multipliers are the next direction to price:
 //
-//	phase 1   while the mixture misses the target: price the direction in which it does (Farkas pricing)
+//	phase 1   while the mixture misses the target: price the direction in which it does, together with the cost or
+//	          alone (Farkas pricing)
 //	phase 2   while the gap is open: refine the tangents at the mixture, price the multipliers, keep the best bound
 //
 // It ends with a mixture and a lower bound, or with multipliers that separate the target. What is made of a mixture
@@ -195,6 +196,7 @@ func (s *columnGeneration) shrinkBox() (bool, error) {
 	s.bound, s.farkas = dualBound{}, farkasProof{}
 	s.anchor, s.leastEasing = point{}, 0
 	s.meetsTarget = false
+	s.priced = new(pricedDirections) // policies may have been left out that are the same in the larger box only
 	if err := s.resetMaster(); err != nil {
 		return false, err
 	}
@@ -225,17 +227,17 @@ func (s *columnGeneration) phase1() (Verdict, error) {
 		if s.master.u <= 0 && (inside || !cut) {
 			return s.acceptIncumbent(0)
 		}
-		added := false
+		known := len(s.master.columns)
 		if s.master.u > 0 && s.iterations < s.opts.Iterations {
-			added, err = s.compositePricing()
-			if err == nil && !added {
-				added, err = s.farkasPricing()
+			useful, err := s.compositePricing()
+			if err == nil && !useful {
+				_, err = s.farkasPricing()
 			}
 			if err != nil || s.farkas.certificate != nil {
 				return Infeasible, err
 			}
 		}
-		if cut || added {
+		if cut || len(s.master.columns) > known {
 			continue
 		}
 		// Neither side can move on: what is left of u is within rounding or proves

@@ -128,7 +128,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		return r, err
 	})
 	if errors.Is(err, errBudget) { // before rows were stored
-		return p.orUnprepared(task, err)
+		return p.unprepared(task), nil
 	}
 	if err != nil || undecided == nil {
 		return r, err
@@ -150,7 +150,7 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		return err
 	})
 	if errors.Is(err, errBudget) {
-		return p.orUnprepared(task, err)
+		return p.unprepared(task), nil
 	}
 	within, done := opts.whilePreparing(ctx)
 	defer done()
@@ -158,7 +158,11 @@ func (p *Planner) solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	if errors.As(err, &found) && found.Wanted {
 		unbound, failed := p.unboundedByMeans(within, task, opts, found)
 		if failed != nil {
-			return p.orUnprepared(task, orBudget(ctx, within, failed))
+			failed = orBudget(ctx, within, failed)
+			if errors.Is(failed, errBudget) {
+				return p.unprepared(task), nil
+			}
+			return nil, failed
 		}
 		if unbound != nil {
 			return unbound, nil

@@ -68,15 +68,17 @@ func (s *solver) decide() (Verdict, error) {
 }
 
 // answerInTime returns an answer, or errBudget if it takes until soon after the time of the budget.
-func (s *solver) answerInTime(answer func() (*Result, error)) (r *Result, err error) {
+func (s *solver) answerInTime(answer func() (*Result, error)) (*Result, error) {
 	whole := s.ctx
-	defer func() { s.ctx = whole }()
-	err = s.inTime(func(ctx context.Context) (err error) {
-		s.ctx = ctx
-		r, err = answer()
-		s.ctx = whole
-		return err
-	})
+	within, done := s.budget.soon(whole)
+	defer done()
+	s.ctx = within
+	r, err := answer()
+	s.ctx = whole
+	if err != nil && within.Err() != nil && whole.Err() == nil {
+		s.budget.interrupted = !s.traits.stateless
+		return nil, errBudget
+	}
 	return r, err
 }
 
@@ -289,9 +291,9 @@ func (s *solver) stoppedResult() (*Result, error) {
 		return r, err
 	}
 	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Tolerance: 2 * s.targetTolerance,
-		Iterations: s.iterations, Objective: math.NaN(), Violation: math.NaN()}
+		Iterations: s.iterations, Objective: math.NaN(), Violation: math.NaN(),
+		Prices: unpriced(s.rows), Dual: make([]float64, len(s.lower))}
 	r.Returns = s.lastReturns()
-	s.fillPrices(r)
 	if r.Returns == nil {
 		r.Returns = slices.Repeat([]float64{math.NaN()}, len(s.lower))
 		return r, nil

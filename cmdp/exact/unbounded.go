@@ -189,8 +189,6 @@ func (p *Planner) growing(ctx context.Context, task cmdp.Task, opts Options, g g
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := opts.whilePreparing(ctx)
-	defer done()
 	r, err := Solve(ctx, m, cmdp.Task{Target: within, Cost: mean}, Options{Workers: opts.Workers,
 		Iterations: opts.Iterations, Progress: opts.ofAnotherTask().Progress, Budget: opts.Budget, now: opts.now,
 		deadline: opts.deadline})
