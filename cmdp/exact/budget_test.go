@@ -398,22 +398,15 @@ func TestPhasesAddUp(t *testing.T) {
 func TestBudgetOfGrowth(t *testing.T) {
 	spec := cmdp.ModelSpec{Discount: 1, Dim: 2, Means: []bool{true, false},
 		Start: []cmdp.StartState{{State: 0, Probability: 1}}}
-	b := cmdp.NewBuilder(spec, 3)
-	for _, row := range []cmdp.Row{{State: 0, Action: 0, Next: []cmdp.Transition{{Next: 0, Probability: 1}},
-		Returns: []float64{1, 1}}, {State: 0, Action: 1, Next: []cmdp.Transition{{Next: 1, Probability: 1}},
-		Returns: []float64{0, 2}}, {State: 1, Next: []cmdp.Transition{{Next: 1, Probability: 0.5},
-		{Next: 2, Probability: 0.5}}, Returns: []float64{0, 0}}, {State: 2,
-		Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: []float64{2, 0}}} {
-		row.Step = cmdp.EveryStep
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := modelOf(t, spec, 3, []cmdp.Row{
+		{State: 0, Action: 0, Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{1, 1}},
+		{State: 0, Action: 1, Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: []float64{0, 2}},
+		{State: 1, Next: []cmdp.Transition{{Next: 1, Probability: 0.5}, {Next: 2, Probability: 0.5}},
+			Returns: []float64{0, 0}},
+		{State: 2, Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: []float64{2, 0}},
+	})
 	k := &kind{t: t, m: m, dim: 2, unit: 1}
+	var err error
 	k.box, err = geometry.NewBox([]float64{-10, -Boundless}, []float64{10, Boundless})
 	if err != nil {
 		t.Fatal(err)

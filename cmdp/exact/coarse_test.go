@@ -128,24 +128,15 @@ func TestCoarseGapOfFewStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 0.95, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}},
-		2)
-	for _, row := range []cmdp.Row{
+	spec := cmdp.ModelSpec{Discount: 0.95, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	m := modelOf(t, spec, 2, []cmdp.Row{
 		{State: 0, Action: 0, Returns: []float64{0.1, 0}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
 		{State: 0, Action: 1, Returns: []float64{0.3, 0.5},
 			Next: []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 1, Probability: 0.5}}},
 		{State: 1, Action: 0, Returns: []float64{1, 0.1},
 			Next: []cmdp.Transition{{Next: 1, Probability: 0.8}, {Next: 0, Probability: 0.2}}},
 		{State: 1, Action: 1, Returns: []float64{1.5, 1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
-	} {
-		if err := b.Add(row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 	var best float64
 	for _, gap := range []float64{0, 1e-8, 1e-4} {
 		r, err := Solve(t.Context(), m, cmdp.Task{Cost: goal, Target: target}, Options{Gap: gap, Workers: 1})

@@ -180,16 +180,22 @@ func TestOnePolicyKeepsLimitsInEveryRun(t *testing.T) {
 // are given for staying in the first, staying in the second, and a step on the way.
 func twoRooms(t testing.TB, first, second, way []float64) *cmdp.Model {
 	t.Helper()
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: len(first),
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
-	for _, row := range []cmdp.Row{
+	spec := cmdp.ModelSpec{Average: true, Dim: len(first), Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	return modelOf(t, spec, 3, []cmdp.Row{
 		{State: 0, Action: 0, Returns: first, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
 		{State: 0, Action: 1, Returns: way, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
 		{State: 1, Action: 0, Returns: second, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
 		{State: 1, Action: 1, Returns: way, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
 		{State: 2, Action: 0, Returns: way, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
 		{State: 2, Action: 1, Returns: way, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
-	} {
+	})
+}
+
+// modelOf is the model of rows that are the same at every step.
+func modelOf(t testing.TB, spec cmdp.ModelSpec, states int, rows []cmdp.Row) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(spec, states)
+	for _, row := range rows {
 		row.Step = cmdp.EveryStep
 		if err := b.Add(row); err != nil {
 			t.Fatal(err)
