@@ -66,6 +66,15 @@ type planned struct {
 	} `json:"failed"`
 }
 
+// joiningLoss is what may be lost of a goal of some magnitude where classes of states are joined: what the report says,
+// of which the manual says that it is a millionth.
+func (a *planned) joiningLoss(magnitude float64) float64 {
+	if a.Joined == nil {
+		return 0
+	}
+	return min(a.Joined.Loss, 1.1e-6*magnitude)
+}
+
 // limitsInOrder returns the constraints of the problem in the order in which reports list them: those with
 // always come last.
 func limitsInOrder(p *Problem) []int {

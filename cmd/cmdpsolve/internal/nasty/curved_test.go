@@ -534,7 +534,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	// What costs differ by is at most twice what they do along the gradient, or between here and the inside.
 	costs, _, _ := c.at(inside)
 	spread = max(spread, math.Abs(costs-objective), steep*size)
-	if *a.Gap > 1e-7*spread+1e-12*size*(steep+size) {
+	if !(*a.Gap <= 1e-7*spread+1e-12*size*(steep+size)+a.joiningLoss(max(spread, math.Abs(objective)))) {
 		return failure("gap", "a small part of %g", spread).but("%g", *a.Gap)
 	}
 	return nil

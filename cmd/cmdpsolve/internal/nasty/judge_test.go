@@ -127,10 +127,7 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 	if exact.status == optimal {
 		high = float(exact.value)
 	}
-	loss := 0.0
-	if a.Joined != nil { // the report says what it is, and the manual that it is a millionth
-		loss = min(a.Joined.Loss, 1.1e-6*max(size, math.Abs(objective)))
-	}
+	loss := a.joiningLoss(max(size, math.Abs(objective)))
 	if !(objective >= low-slack && objective <= high+slack+loss) {
 		return failure("objective", "%s", right).but("objective %.12g", *a.Objective)
 	}
