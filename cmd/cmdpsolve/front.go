@@ -271,8 +271,12 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 		undecided = fmt.Sprintf("the error %s was not reached (see --error, --points and --gap)", plainError(c.error))
 		figure = func() *chart.Figure { return unionFigure(p, rep, f) }
 	case len(f.Points) > 0:
+		found := rep.Relative
+		if opts.Absolute != nil {
+			found = rep.Error
+		}
 		undecided = fmt.Sprintf("the error %s was not reached: the points have the error %s\n(see --error, --points "+
-			"and --gap)", plainError(c.error), report.Brief(rep.Relative))
+			"and --gap)", plainError(c.error), report.Brief(found))
 	}
 	return c.conclude(ctx, p.as(f.Parts[0].Query), rep, figure, undecided)
 }

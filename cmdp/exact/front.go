@@ -102,8 +102,9 @@ type FrontResult struct {
 	Corners [][]float64
 	// Error certifies both: each corner, and so each point of the true curve, is within the Euclidean distance
 	// Error of a mixture of Points or of something that such a mixture dominates. Relative is the same as a
-	// fraction of the range of each objective, or of what stands for it, see FrontOptions.Absolute. A range
-	// that is too small for the error asked for, because of Rounding, counts as the least range that is not.
+	// fraction of the range of each objective over Points. A range that is too small for the error asked for,
+	// because of Rounding, counts as the least range that is not. Beside FrontOptions.Absolute that holds for the
+	// other objectives alone, and Relative is NaN if more than rounding is missed in one whose range is rounding.
 	Error, Relative float64
 	// Rounding is the rounding error of each objective: values that are closer count
 	// as the same.
@@ -219,10 +220,13 @@ type front struct {
 	outer           *outerPolyhedron
 	result          FrontResult
 	gaps            []float64           // of the weighted problems, in the order of the points
+	missed          float64             // distance of the farthest corner in units of the scale
 	targetMissed    bool                // a point misses the target
-	distinct        [][]float64         // objectives of the points, without those equal up to rounding
-	least           []float64           // value of each objective over the points
-	scale           []float64           // its range over the points, as far as that is more than rounding
+	efficient       [][]float64         // objectives of the points that no other one equals or improves on
+	compared        int                 // points that efficient is made of
+	repeated        int                 // those of them that are equal to others
+	least           []float64           // value of each objective over these
+	scale           []float64           // its range over them, as far as that is more than rounding
 	nearOneDiscount bool                // the discount magnifies rounding
 	steps           []float64           // the largest magnitudes of each return in a step, nil if they are not known
 	simultaneous    *simultaneousPricer // nil before it is made, or if each direction is priced by itself
@@ -239,24 +243,24 @@ func (f *front) run() (*FrontResult, error) {
 		return &f.result, err
 	}
 	f.rescale()
-	f.result.Relative, f.result.Error = math.Inf(1), math.Inf(1)
+	f.missed, f.result.Relative, f.result.Error = math.Inf(1), math.Inf(1), math.Inf(1)
 	for {
 		most := max(1, min(f.simultaneous.most(), f.opts.Points-len(f.result.Points)))
 		corners, err := f.farthestCorners(most)
 		if err != nil {
 			return nil, err
 		}
-		distance := 0.0
+		f.missed = 0
 		if len(corners) > 0 {
-			distance = corners[0].distance
+			f.missed = corners[0].distance
 		}
-		f.result.Relative, f.result.Error = distance, f.outer.euclideanError()
-		if len(corners) == 0 || distance <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
+		f.setErrors()
+		if len(corners) == 0 || f.missed <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
 			return f.finish(), nil
 		}
 		weights := f.nextWeights(corners, max(len(corners), min(most, f.simultaneous.inOnePass())))
 		// What the problem leaves open tells whether it moved corner or points.
-		open := distance * floats.Dot(weights[0], f.scale)
+		open := f.missed * floats.Dot(weights[0], f.scale)
 		before := len(f.gaps)
 		if done, err := f.solveWeights(weights); done || err != nil {
 			return &f.result, err
@@ -285,7 +289,7 @@ func (f *front) stopped() *FrontResult {
 // finish sets what is known at the end.
 func (f *front) finish() *FrontResult {
 	f.result.Status = Optimal
-	if f.result.Relative > f.opts.Error || f.targetMissed {
+	if !(f.missed <= f.opts.Error) || f.targetMissed {
 		f.result.Status = Undecided
 	}
 	f.result.Corners = f.outer.corners()
@@ -351,12 +355,13 @@ func (f *front) add(r *supportingPoint) {
 	}
 }
 
-// rescale measures the objectives by their ranges over the points. If the error asked
+// rescale measures the objectives by their ranges over the efficient points. If the error asked
 // for is less than rounding in some range, the range counts as large enough. This
 // happens to an objective that conflicts with no other, or that a limit holds fast.
 func (f *front) rescale() {
+	old, before := f.scale, f.result.Rounding
 	f.estimateRounding()
-	old := f.scale
+	f.compare(before)
 	f.scale, f.least = make([]float64, len(f.opts.Over)), make([]float64, len(f.opts.Over))
 	for k := range f.scale {
 		least, most := f.objectiveRange(k)
@@ -374,11 +379,12 @@ func (f *front) rescale() {
 	}
 }
 
-// objectiveRange returns the least and the greatest value of an objective over the points.
+// objectiveRange returns the least and the greatest value of an objective over the efficient points: the best one of
+// another objective alone may have any value of this one.
 func (f *front) objectiveRange(k int) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
-	for _, p := range f.result.Points {
-		least, most = min(least, p.Objectives[k]), max(most, p.Objectives[k])
+	for _, z := range f.efficient {
+		least, most = min(least, z[k]), max(most, z[k])
 	}
 	return least, most
 }
@@ -419,22 +425,34 @@ func (f *front) estimateRounding() {
 			}
 		}
 	}
-	f.distinct = f.distinct[:0]
-	for _, p := range f.result.Points {
-		if !slices.ContainsFunc(f.distinct, func(z []float64) bool { return f.equal(z, p.Objectives) }) {
-			f.distinct = append(f.distinct, p.Objectives)
-		}
-	}
 }
 
-// equal reports whether two points have the same objectives up to rounding.
-func (f *front) equal(a, b []float64) bool {
-	for k, x := range a {
-		if math.Abs(x-b[k]) > f.result.Rounding[k] {
-			return false
-		}
+// compare keeps the points that no other one equals or improves on in all objectives, up to rounding. before is the
+// rounding at which those known so far were compared.
+func (f *front) compare(before []float64) {
+	if !slices.Equal(before, f.result.Rounding) {
+		f.efficient, f.compared, f.repeated = nil, 0, 0
 	}
-	return true
+	asGood := func(a, b []float64) bool {
+		for k, x := range a {
+			if !(x <= b[k]+f.result.Rounding[k]) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, p := range f.result.Points[f.compared:] {
+		i := slices.IndexFunc(f.efficient, func(z []float64) bool { return asGood(z, p.Objectives) })
+		if i >= 0 {
+			if asGood(p.Objectives, f.efficient[i]) {
+				f.repeated++
+			}
+			continue
+		}
+		f.efficient = slices.DeleteFunc(f.efficient, func(z []float64) bool { return asGood(p.Objectives, z) })
+		f.efficient = append(f.efficient, p.Objectives)
+	}
+	f.compared = len(f.result.Points)
 }
 
 // undominated returns the points that no other one equals or improves on in all

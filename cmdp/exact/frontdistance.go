@@ -59,7 +59,7 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 			return nil, err
 		}
 		g.distance, fresh[g] = math.Max(0, sol.Objective), f.supportingWeights(sol.Duals[:len(f.scale)])
-		g.euclidean = f.euclideanDistance(sol.X[:len(f.distinct)], g.ray)
+		g.behind = f.behind(sol.X[:len(f.efficient)], g.ray)
 	}
 	if len(corners) > most {
 		from := func(c farCorner) float64 { return floats.Distance(c.weights, corners[0].weights, 1) }
@@ -76,7 +76,7 @@ func (f *front) farthestCorners(most int) (corners []farCorner, err error) {
 func (f *front) nextWeights(corners []farCorner, most int) (weights [][]float64) {
 	for _, c := range corners {
 		parts := math.Ceil(math.Sqrt(c.distance / f.opts.Error))
-		if c.beside[0] == nil || len(f.distinct) < len(f.result.Points) || !(parts > 2) || parts > 1000 {
+		if c.beside[0] == nil || f.repeated > 0 || !(parts > 2) || parts > 1000 {
 			weights = append(weights, c.weights)
 			continue
 		}
@@ -110,32 +110,62 @@ func (f *front) turned(c farCorner, share float64) []float64 {
 // nearPoint reports whether a point is as good as a corner up to rounding, and then takes the
 // distance from that point. A program would only get lost in rounding there.
 func (f *front) nearPoint(g *generator) bool {
-	for _, z := range f.distinct {
-		near, distance, miss := true, 0.0, 0.0
+	for _, z := range f.efficient {
+		far := false
 		for k, x := range z {
-			behind := math.Max(0, x-g.ray[k])
-			near = near && behind <= 0.5*f.result.Rounding[k]
-			distance, miss = math.Max(distance, behind/f.scale[k]), math.Hypot(miss, behind)
+			far = far || !(x-g.ray[k] <= 0.5*f.result.Rounding[k])
 		}
-		if near {
-			g.distance, g.euclidean = distance, miss
-			return true
+		if far {
+			continue
 		}
+		g.distance, g.behind = 0, make([]float64, len(z))
+		for k, x := range z {
+			g.behind[k] = max(0, x-g.ray[k])
+			g.distance = max(g.distance, g.behind[k]/f.scale[k])
+		}
+		return true
 	}
 	return false
 }
 
-// euclideanDistance returns the Euclidean distance from y to what a mixture of the points dominates.
-func (f *front) euclideanDistance(lambda, y []float64) float64 {
-	sum := 0.0
-	for k := range f.scale {
-		behind := 0.0
+// behind returns by how much a mixture of the points is worse than y in each objective.
+func (f *front) behind(lambda, y []float64) []float64 {
+	out := make([]float64, len(f.scale))
+	for k := range out {
 		for j, x := range lambda {
-			behind += x * (f.distinct[j][k] - y[k])
+			out[k] += x * (f.efficient[j][k] - y[k])
 		}
-		sum = math.Hypot(sum, math.Max(0, behind))
+		out[k] = max(0, out[k])
 	}
-	return sum
+	return out
+}
+
+// setErrors sets the certified errors of the result, which are known as far as corners have been measured.
+func (f *front) setErrors() {
+	f.result.Error = f.outer.error(func(behind []float64) float64 { return floats.Norm(behind, 2) })
+	f.result.Relative = f.missed
+	if len(f.opts.Absolute) == 0 {
+		return
+	}
+	size := slices.Clone(f.scale)
+	for k, x := range f.opts.Absolute {
+		if x > 0 {
+			least, most := f.objectiveRange(k)
+			size[k] = most - least
+		}
+	}
+	f.result.Relative = f.outer.error(func(behind []float64) float64 {
+		most := 0.0
+		for k, x := range behind {
+			switch rounding := f.result.Rounding[k]; {
+			case size[k] > rounding:
+				most = max(most, x/size[k])
+			case !(x <= rounding):
+				return math.NaN()
+			}
+		}
+		return most
+	})
 }
 
 // distanceProgram returns the program of a corner y, with right-hand sides 0 for nil:
@@ -145,7 +175,7 @@ func (f *front) euclideanDistance(lambda, y []float64) float64 {
 // Objectives count from their least value over the points, so that what they have
 // in common does not hide their differences.
 func (f *front) distanceProgram(y []float64) *lp.Problem {
-	n := len(f.distinct)
+	n := len(f.efficient)
 	problem := &lp.Problem{Minimize: make([]float64, n+1)}
 	problem.Minimize[n] = 1
 	problem.Lower, problem.Upper = lp.Free(n + 1)
@@ -155,7 +185,7 @@ func (f *front) distanceProgram(y []float64) *lp.Problem {
 	}
 	for k, scale := range f.scale {
 		coef := make([]float64, n+1)
-		for j, z := range f.distinct {
+		for j, z := range f.efficient {
 			coef[j] = (z[k] - f.least[k]) / scale
 		}
 		coef[n] = -1

@@ -16,12 +16,13 @@ type outerPolyhedron struct {
 	generators []*generator
 }
 
-// A generator is an extreme ray, with the set of rows that it lies on.
+// A generator is an extreme ray, with the rows that it lies on.
 type generator struct {
-	ray       []float64
-	active    []bool
-	distance  float64 // of a corner from the points, relative to the scale, an upper bound
-	euclidean float64 // the same as a Euclidean distance
+	ray      []float64
+	active   []int32   // rows, ascending
+	value    float64   // in the last row
+	distance float64   // of a corner from the points, relative to the scale, an upper bound
+	behind   []float64 // the same in each objective: how far a mixture of the points stays behind; nil before
 }
 
 // newOuterPolyhedron returns the cone of all y whatever: it becomes pointed, and has corners,
@@ -35,35 +36,53 @@ func (c *outerPolyhedron) cut(w []float64, b float64) {
 		c.initialize(row)
 		return
 	}
-	at := len(c.rows)
+	at := int32(len(c.rows))
 	c.rows = append(c.rows, row)
-	value := make([]float64, len(c.generators))
+	lost := make([]bool, len(c.rows)) // rows of generators beyond the new one
 	var keep []*generator
-	for i, g := range c.generators {
-		value[i] = floats.Dot(row, g.ray)
-		if math.Abs(value[i]) <= 1e-12*c.magnitude(row, g) {
-			value[i] = 0
+	for _, g := range c.generators {
+		g.value = floats.Dot(row, g.ray)
+		if math.Abs(g.value) <= 1e-12*c.magnitude(row, g) {
+			g.value = 0
 		}
-		if value[i] >= 0 {
+		if g.value >= 0 {
 			keep = append(keep, g)
+			continue
+		}
+		for _, i := range g.active {
+			lost[i] = true
 		}
 	}
-	for i, p := range c.generators {
-		for j, n := range c.generators {
-			if value[i] > 0 && value[j] < 0 && c.adjacent(p, n) {
-				keep = append(keep, c.combine(p, n, value[i], -value[j]))
+	near := c.sharing(lost)
+	for _, p := range near {
+		for _, n := range near {
+			if p.value > 0 && n.value < 0 && adjacent(p, n, near, c.dim) {
+				keep = append(keep, c.combine(p, n))
 			}
 		}
 	}
-	for i, g := range c.generators {
-		g.active = append(g.active, value[i] == 0)
-	}
 	for _, g := range keep {
-		for len(g.active) <= at {
-			g.active = append(g.active, true) // a new one lies on the new row
+		if g.value == 0 { // new ones too
+			g.active = append(g.active, at)
 		}
 	}
 	c.generators = keep
+}
+
+// sharing returns the generators that may span a face with one whose rows are among those given, or lie on it.
+func (c *outerPolyhedron) sharing(rows []bool) (near []*generator) {
+	for _, g := range c.generators {
+		n := 0
+		for _, i := range g.active {
+			if rows[i] {
+				n++
+			}
+		}
+		if n >= c.dim-1 {
+			near = append(near, g)
+		}
+	}
+	return near
 }
 
 // initialize collects the first dim rows, which must be along the axes, and starts from
@@ -79,15 +98,17 @@ func (c *outerPolyhedron) initialize(row []float64) {
 	corner[c.dim] = 1
 	for k := range c.dim {
 		corner[k] = -c.rows[k][c.dim] / c.rows[k][k]
-		g := &generator{ray: axis(c.dim+1, k, 1), active: make([]bool, c.dim+1)}
-		for i := range g.active {
-			g.active[i] = i != k
+		g := &generator{ray: axis(c.dim+1, k, 1)}
+		for i := range c.dim + 1 {
+			if i != k {
+				g.active = append(g.active, int32(i))
+			}
 		}
 		c.generators = append(c.generators, g)
 	}
-	g := &generator{ray: corner, active: make([]bool, c.dim+1), distance: math.Inf(1), euclidean: math.Inf(1)}
+	g := &generator{ray: corner, distance: math.Inf(1)}
 	for i := range c.dim {
-		g.active[i] = true
+		g.active = append(g.active, int32(i))
 	}
 	c.generators = append(c.generators, g)
 }
@@ -101,43 +122,42 @@ func (c *outerPolyhedron) magnitude(row []float64, g *generator) float64 {
 	return sum
 }
 
-// adjacent reports whether two extreme rays span a face: no third one lies on all the
-// rows that they share.
-func (c *outerPolyhedron) adjacent(p, n *generator) bool {
-	shared := 0
-	for i, on := range p.active {
-		if on && n.active[i] {
-			shared++
-		}
-	}
-	if shared < c.dim-1 {
+// adjacent reports whether two extreme rays of a cone in dim+1 dimensions span a face: no third one lies on all the
+// rows that they share. Those that lie on dim-1 of them or more are among the others.
+func adjacent(p, n *generator, others []*generator, dim int) bool {
+	shared := common(p.active, n.active)
+	if len(shared) < dim-1 {
 		return false
 	}
-	for _, g := range c.generators {
-		if g == p || g == n {
-			continue
-		}
-		all := true
-		for i, on := range p.active {
-			if on && n.active[i] && !g.active[i] {
-				all = false
-				break
-			}
-		}
-		if all {
+	for _, g := range others {
+		if g != p && g != n && len(common(shared, g.active)) == len(shared) {
 			return false
 		}
 	}
 	return true
 }
 
-// combine returns the ray between p and n on the new row, where they have the values
-// above > 0 and −below < 0.
-func (c *outerPolyhedron) combine(p, n *generator, above, below float64) *generator {
-	g := &generator{ray: make([]float64, c.dim+1), active: make([]bool, len(p.active)), distance: math.Inf(1),
-		euclidean: math.Inf(1)}
-	floats.AddScaled(g.ray, below, p.ray)
-	floats.AddScaled(g.ray, above, n.ray)
+// common returns what two ascending lists have in common.
+func common(a, b []int32) (both []int32) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			both = append(both, a[0])
+			a, b = a[1:], b[1:]
+		}
+	}
+	return both
+}
+
+// combine returns the ray between p and n on the new row, in which p has a value above 0 and n one below.
+func (c *outerPolyhedron) combine(p, n *generator) *generator {
+	g := &generator{ray: make([]float64, c.dim+1), active: common(p.active, n.active), distance: math.Inf(1)}
+	floats.AddScaled(g.ray, -n.value, p.ray)
+	floats.AddScaled(g.ray, p.value, n.ray)
 	size := g.ray[c.dim]
 	if size <= 0 {
 		g.ray[c.dim] = 0
@@ -145,9 +165,6 @@ func (c *outerPolyhedron) combine(p, n *generator, above, below float64) *genera
 	}
 	for i := range g.ray {
 		g.ray[i] /= size
-	}
-	for i, on := range p.active {
-		g.active[i] = on && n.active[i]
 	}
 	return g
 }
@@ -157,8 +174,8 @@ func (c *outerPolyhedron) beside(g *generator) (weights [2][]float64) {
 	if c.dim != 2 {
 		return weights
 	}
-	for i, on := range g.active {
-		if w := c.rows[i][:c.dim]; on && i != c.dim {
+	for _, i := range g.active {
+		if w := c.rows[i][:c.dim]; int(i) != c.dim {
 			if weights[0] == nil || w[0] < weights[0][0] {
 				weights[0] = w
 			}
@@ -192,13 +209,17 @@ func (c *outerPolyhedron) farthest(taken map[*generator]bool) *generator {
 	return best
 }
 
-// euclideanError returns the largest Euclidean distance of a corner from the points, as far as
-// it has been measured, 0 without corners.
-func (c *outerPolyhedron) euclideanError() float64 {
+// error returns the largest size of what the points stay behind a corner, +Inf if one has not been measured, 0 without
+// corners.
+func (c *outerPolyhedron) error(size func(behind []float64) float64) float64 {
 	most := 0.0
 	for _, g := range c.generators {
-		if g.ray[c.dim] > 0 {
-			most = max(most, g.euclidean)
+		switch {
+		case g.ray[c.dim] <= 0:
+		case g.behind == nil:
+			return math.Inf(1)
+		default:
+			most = max(most, size(g.behind))
 		}
 	}
 	return most

@@ -216,14 +216,15 @@ func (t tradeOff) certify(ctx context.Context, f *Front, opts exact.FrontOptions
 		f.Error, f.Relative = outer.Error, outer.Relative
 		return nil
 	}
-	f.Error, f.Relative = f.missed(outer, opts)
+	reached := false
+	f.Error, f.Relative, reached = f.missed(outer, opts)
 	for _, part := range f.Parts {
 		part.Result.Outer, part.Result.Corners = nil, nil
 		if len(outer.Parts) == 1 {
 			part.Result.Outer, part.Result.Corners = outer.Parts[0].Result.Outer, outer.Parts[0].Result.Corners
 		}
 	}
-	if f.Relative <= cmp.Or(opts.Error, defaultFrontError) {
+	if reached {
 		f.Status = exact.Optimal
 	}
 	return nil
@@ -354,8 +355,12 @@ func (f *Front) add(part FrontPart) {
 	if r.Status == exact.Stopped && len(r.Points) == 0 {
 		f.Error, f.Relative = math.Inf(1), math.Inf(1) // nothing is known of it
 	}
-	if r.Status != exact.Infeasible && len(r.Points) > 0 && !(r.Error <= f.Error) {
+	switch {
+	case r.Status == exact.Infeasible || len(r.Points) == 0:
+	case math.IsNaN(f.Error):
 		f.Error, f.Relative = r.Error, r.Relative
+	default:
+		f.Error, f.Relative = max(f.Error, r.Error), max(f.Relative, r.Relative)
 	}
 }
 

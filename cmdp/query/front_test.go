@@ -145,33 +145,35 @@ func TestEndsOfCurves(t *testing.T) {
 }
 
 // TestStandingOfParts: whatever the order of its parts, a curve is Undecided if one of them is, else Stopped if one is,
-// else Optimal unless none has a policy, and its error is the greatest.
+// else Optimal unless none has a policy, and its errors are the greatest.
 func TestStandingOfParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 47))
 	order := []exact.Verdict{exact.Infeasible, exact.Optimal, exact.Stopped, exact.Undecided}
 	for trial := range 300 {
 		f := newFront(nil, nil)
-		worst, greatest := 0, math.NaN()
+		worst, greatest, relative := 0, math.NaN(), math.NaN()
 		for range 1 + rng.IntN(4) {
 			k := rng.IntN(len(order))
 			r := &exact.FrontResult{Status: order[k], Error: rng.Float64(), Iterations: 1}
-			r.Relative = r.Error / 2
+			r.Relative = 1 - r.Error // the other way round
 			worst = max(worst, k)
 			if order[k] != exact.Infeasible {
 				r.Points = make([]exact.FrontPoint, rng.IntN(3))
 			}
 			switch {
-			case len(r.Points) > 0 && !(greatest > r.Error):
-				greatest = r.Error
-			case len(r.Points) == 0 && order[k] == exact.Stopped:
-				greatest = math.Inf(1)
+			case len(r.Points) > 0 && math.IsNaN(greatest):
+				greatest, relative = r.Error, r.Relative
+			case len(r.Points) > 0:
+				greatest, relative = max(greatest, r.Error), max(relative, r.Relative)
+			case order[k] == exact.Stopped:
+				greatest, relative = math.Inf(1), math.Inf(1)
 			}
 			f.add(FrontPart{Result: r})
 		}
-		same := f.Error == greatest && f.Relative == greatest/2 || math.IsNaN(f.Error) && math.IsNaN(greatest)
+		same := f.Error == greatest && f.Relative == relative || math.IsNaN(f.Error) && math.IsNaN(greatest)
 		if !same || f.Status != order[worst] || f.Iterations != len(f.Parts) {
-			t.Errorf("trial %d: %v with the errors %g and %g: want %v with %g", trial, f.Status, f.Error, f.Relative,
-				order[worst], greatest)
+			t.Errorf("trial %d: %v with the errors %g and %g: want %v with %g and %g", trial, f.Status, f.Error,
+				f.Relative, order[worst], greatest, relative)
 		}
 	}
 }

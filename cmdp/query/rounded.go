@@ -23,44 +23,50 @@ func (q *Query) Rounded() bool { return q.compiled.inexact }
 // defaultFrontError is that of [exact.FrontOptions].
 const defaultFrontError = 1e-4
 
-// missed returns by how much the parts of another curve go beyond this one: the Euclidean distance, and the greatest
-// part of the range of an objective over both.
-func (f *Front) missed(outer *Front, opts exact.FrontOptions) (euclidean, relative float64) {
+// missed returns by how much the parts of another curve go beyond this one: the Euclidean distance, the greatest part of
+// the range of an objective over both, and whether that is within the error asked for.
+func (f *Front) missed(outer *Front, opts exact.FrontOptions) (euclidean, relative float64, reached bool) {
+	most := 0.0
 	for _, o := range outer.Parts {
-		best, part := math.Inf(1), math.Inf(1)
+		best, part, least := math.Inf(1), math.Inf(1), math.Inf(1)
 		for _, p := range f.Parts {
-			e, r := p.missed(o.Result.Corners, opts)
-			if r < part {
-				best, part = e, r
+			e, r, t := p.missed(o.Result.Corners, opts)
+			if t < least {
+				best, part, least = e, r, t
 			}
 		}
-		euclidean, relative = max(euclidean, best), max(relative, part)
+		euclidean, relative, most = max(euclidean, best), max(relative, part), max(most, least)
 	}
-	return euclidean, relative
+	return euclidean, relative, most <= cmp.Or(opts.Error, defaultFrontError)
 }
 
-// missed returns by how much corners go beyond the mixtures of the points of a part.
-func (p *FrontPart) missed(corners [][]float64, opts exact.FrontOptions) (euclidean, relative float64) {
+// missed returns by how much corners go beyond the mixtures of the points of a part, last as a part of the scale by
+// which the error asked for is measured.
+func (p *FrontPart) missed(corners [][]float64, opts exact.FrontOptions) (euclidean, relative, most float64) {
 	points, part := p.Result.Points, cmp.Or(opts.Error, defaultFrontError)
 	if len(points) == 0 {
-		return math.Inf(1), math.Inf(1)
+		return math.Inf(1), math.Inf(1), math.Inf(1)
 	}
 	both := slices.Clone(points)
 	for _, y := range corners {
 		both = append(both, exact.FrontPoint{Objectives: y})
 	}
-	scale := scaleOf(both, make([]float64, len(p.Result.Rounding)))
+	ranges := scaleOf(both, make([]float64, len(p.Result.Rounding)))
+	scale := slices.Clone(ranges)
 	for k, x := range p.Result.Rounding {
+		ranges[k] = max(ranges[k], x/part)
+		scale[k] = ranges[k]
 		if len(opts.Absolute) > 0 && opts.Absolute[k] > 0 {
-			scale[k] = opts.Absolute[k] / part
+			scale[k] = max(opts.Absolute[k], x) / part
 		}
-		scale[k] = max(scale[k], x/part)
 	}
 	for _, y := range corners {
-		t := max(0, worse(points, exact.FrontPoint{Objectives: y}, scale))
-		euclidean, relative = max(euclidean, t*floats.Norm(scale, 2)), max(relative, t)
+		most = max(most, worse(points, exact.FrontPoint{Objectives: y}, scale))
 	}
-	return euclidean, relative
+	for k, x := range scale { // no corner is behind by more than the range
+		relative = max(relative, min(most*x/ranges[k], 1))
+	}
+	return most * floats.Norm(scale, 2), relative, most
 }
 
 // A certification makes what answers with rounded totals say of all policies true of the exact problem, in what is left
