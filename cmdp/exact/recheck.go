@@ -14,49 +14,70 @@ import (
 // recheck is a second, plain value iteration: values only, in place of vectors, the
 // sums formed from the last entry to the first.
 func (f *finiteHorizon) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	states := f.m.States()
-	now, next := make([]float64, states), make([]float64, states)
+	states, choices := f.m.States(), len(f.reward)
+	r := rechecking{now: make([]float64, states), next: make([]float64, states), reward: make([]float64, choices),
+		most: make([]float64, states)}
 	dirs := f.stepwise.directions(dir)
 	most := 0.0
 	for h := f.m.Horizon(); h > 0; h-- {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		k := f.m.Kernel(h - 1)
-		size := parallel.ForStates(f.workers, states, len(k.Next), func(lo, hi int) float64 {
-			return maxOverRanges(rangesAt(f.reachable, h-1), lo, hi, func(lo,
-				hi int) float64 {
-				return recheckStates(k, dirs[h-1], next, now, lo, hi)
-			})
+		r.k = f.m.Kernel(h - 1)
+		anew := h == f.m.Horizon() || !f.m.Stationary() || len(f.stepwise.each) > 0
+		size := parallel.ForStates(f.workers, states, len(r.k.Next), func(lo, hi int) float64 {
+			if anew {
+				r.scalarize(dirs[h-1], lo, hi)
+			}
+			return maxOverRanges(rangesAt(f.reachable, h-1), lo, hi, r.backups)
 		})
 		margin += float64(f.longestRow+f.m.Dim()+4) * roundoff * (size + most)
 		most = size
-		now, next = next, now
+		r.now, r.next = r.next, r.now
 	}
-	value, lost := startMean(f.m, next)
+	value, lost := startMean(f.m, r.next)
 	return value, 1.001*margin + lost, nil
 }
 
-// recheckStates sets now to the backups of the states [lo, hi), and returns the largest magnitude of a value and of
-// what a reward is the sum of.
-func recheckStates(k *cmdp.Kernel, dir, next, now []float64, lo, hi int) (size float64) {
+// A rechecking is one step of recheck.
+type rechecking struct {
+	k         *cmdp.Kernel
+	reward    []float64 // of each choice
+	most      []float64 // of each state, the largest magnitude of what a reward is the sum of
+	next, now []float64 // values from the next step on, and from this one on
+}
+
+// scalarize sets the rewards of the states [lo, hi).
+func (r *rechecking) scalarize(dir []float64, lo, hi int) {
 	for s := lo; s < hi; s++ {
-		if k.First[s] == k.First[s+1] {
-			now[s] = next[s]
-			continue
-		}
-		now[s] = math.Inf(1)
-		for c := int(k.First[s+1]) - 1; c >= int(k.First[s]); c-- {
-			to, prob := k.Row(c)
-			returns := k.ReturnsOf(c, len(dir))
-			q, r := expectation(to, prob, next), 0.0
+		r.most[s] = 0
+		for c := int(r.k.First[s]); c < int(r.k.First[s+1]); c++ {
+			returns, sum, size := r.k.ReturnsOf(c, len(dir)), 0.0, 0.0
 			for i := len(dir) - 1; i >= 0; i-- {
 				x := dir[i] * returns[i]
-				q, r = q+x, r+math.Abs(x)
+				sum, size = sum+x, size+math.Abs(x)
 			}
-			now[s], size = math.Min(now[s], q), math.Max(size, r)
+			r.reward[c], r.most[s] = sum, max(r.most[s], size)
 		}
-		size = math.Max(size, math.Abs(now[s]))
+	}
+}
+
+// backups sets now to the backups of the states [lo, hi), and returns the largest magnitude of a value and of what a
+// reward is the sum of.
+func (r *rechecking) backups(lo, hi int) (size float64) {
+	for s := lo; s < hi; s++ {
+		first, end := int(r.k.First[s]), int(r.k.First[s+1])
+		if first == end {
+			r.now[s] = r.next[s]
+			continue
+		}
+		least := math.Inf(1)
+		for c := end - 1; c >= first; c-- {
+			to, prob := r.k.Row(c)
+			least = min(least, expectation(to, prob, r.next)+r.reward[c])
+		}
+		r.now[s] = least
+		size = max(size, r.most[s], math.Abs(least))
 	}
 	return size
 }
