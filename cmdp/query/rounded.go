@@ -23,8 +23,8 @@ func (q *Query) Rounded() bool { return q.compiled.inexact }
 // defaultFrontError is that of [exact.FrontOptions].
 const defaultFrontError = 1e-4
 
-// missed returns by how much the parts of another curve go beyond this one: the Euclidean distance, the greatest part of
-// the range of an objective over both, and whether that is within the error asked for.
+// missed returns by how much the parts of another curve go beyond this one: the Euclidean distance, the greatest part
+// of the range of an objective over both, and whether that is within the error asked for.
 func (f *Front) missed(outer *Front, opts exact.FrontOptions) (euclidean, relative float64, reached bool) {
 	most := 0.0
 	for _, o := range outer.Parts {
