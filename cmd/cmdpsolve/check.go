@@ -58,12 +58,12 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
-	c.stored, c.fleets = c.policy != "", true
+	c.stored, c.each, c.fleets = c.policy != "", true, true
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}
-	p, err = p.varied(ctx, &c.what, 0)
+	p, err = p.varied(ctx, &c.what)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type neverReport struct {
 // planDeterministic plans for a policy that never draws.
 func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.Budget = c.solving(p)
+	opts.Budget = c.solving()
 	begin := time.Now()
 	found, err := exact.SolveDeterministic(ctx, p.Model, p.Task,
 		exact.DeterministicOptions{Options: opts, Nodes: c.nodes})

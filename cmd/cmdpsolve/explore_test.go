@@ -322,7 +322,7 @@ func TestExploredProblemReadsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		byFile := p.as(q)
-		byCommand, err := p.varied(t.Context(), e.variation(&question{Limits: c.limits}), 0)
+		byCommand, err := p.varied(t.Context(), e.variation(&question{Limits: c.limits}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
@@ -29,8 +28,6 @@ type memoryOptions struct {
 	each    bool // threshold of the worst episodes is gone through later: none is planned for here
 	fleets  bool // the command takes problems of many agents
 	workers int  // of a value iteration, 0 for one for each processor
-	// searching is how long thresholds of the worst episodes are tried, 0 for any time
-	searching time.Duration
 }
 
 // manyPairs is the number of pairs of a state and what is remembered from which on their rows are generated,
@@ -95,7 +92,7 @@ func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name st
 	opts.Working = line.working
 	q, err := query.New(ctx, p, opts)
 	if err == nil && !o.each {
-		q, err = q.BestWithin(ctx, o.searching)
+		q, err = q.Best(ctx)
 	}
 	if err != nil {
 		return nil, unread(name, err)

@@ -17,7 +17,6 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
-	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/robust"
 	"cmdpsolve/internal/available"
 
@@ -118,7 +117,8 @@ type planCommand struct {
 	worst        worstOptions
 	what         variation
 	sweep        sweepOptions
-	safety       float64 // of a fleet
+	searched     time.Duration // for thresholds of the worst episodes
+	safety       float64       // of a fleet
 	samples      learnCommand
 }
 
@@ -245,7 +245,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	controller := slices.Contains([]string{".c", ".go"}, filepath.Ext(c.policy)) // with the rows of all steps as tables
 	c.stored = c.secondOpinion || c.deterministic || c.credible.log != "" || controller
 	c.fleets = true
-	c.searching = (c.budget + 3) / 4 // 0 would stand for any time
+	c.each = true // thresholds are tried for the problem that is varied
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
@@ -269,7 +269,11 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if note := newMissingRows(p).note(); note != nil {
 		c.say("%s", strings.Join(note, " "))
 	}
-	p, err = p.varied(ctx, &c.what, c.searching)
+	p, err = p.vary(ctx, &c.what)
+	if err != nil {
+		return err
+	}
+	p, err = c.search(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -307,13 +311,24 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	return c.planBest(ctx, p)
 }
 
-// solving is the time that is left for one plan, 0 for any: the search for thresholds of the worst episodes takes a
-// quarter, and as much again for a problem that is changed.
-func (c *planCommand) solving(p *loaded) time.Duration {
-	if c.budget > 0 && len(p.Of(query.WorstEpisodes)) > 0 {
-		return max(1, c.budget-2*c.searching)
+// search returns the problem with the thresholds of the worst episodes that are best for it, as far as they are
+// found in time.
+func (c *planCommand) search(ctx context.Context, p *loaded) (*loaded, error) {
+	begin := time.Now()
+	q, err := p.BestWithin(ctx, c.budget)
+	c.searched = time.Since(begin)
+	if err != nil {
+		return nil, unread(p.name, err)
 	}
-	return c.budget
+	return p.as(q), nil
+}
+
+// solving is the time that is left for one plan, 0 for any.
+func (c *planCommand) solving() time.Duration {
+	if c.budget == 0 {
+		return 0
+	}
+	return max(1, c.budget-c.searched)
 }
 
 // planBest plans for one player who knows the model and may draw.
@@ -323,7 +338,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		return err
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.NoNearest, opts.Budget = p.Horizon() == 0 && !c.show, c.solving(p)
+	opts.NoNearest, opts.Budget = p.Horizon() == 0 && !c.show, c.solving()
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport
@@ -339,7 +354,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	if err != nil {
 		return p.stopped(err)
 	}
-	d := newPlanReport(p, r, time.Since(begin))
+	d := newPlanReport(p, r, c.searched+time.Since(begin))
 	d.Conflict = clash
 	d.SecondOpinion = newOpinionReport(p, opinion, r)
 	return c.conclude(ctx, p, d, r, c.undecided(p, r))
@@ -351,7 +366,7 @@ func (c *planCommand) conflict(ctx context.Context, p *loaded, opts exact.Option
 	if c.budget == 0 {
 		return findConflict(ctx, p, opts)
 	}
-	within, cancel := context.WithDeadline(ctx, begin.Add(c.solving(p)))
+	within, cancel := context.WithDeadline(ctx, begin.Add(c.solving()))
 	defer cancel()
 	clash, err := findConflict(within, p, opts)
 	if within.Err() != nil && ctx.Err() == nil {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cmdpsolve/cmdp/exact"
 )
@@ -351,33 +350,6 @@ func TestPolicyOfEachVerdict(t *testing.T) {
 				t.Errorf("%v, %s: %v, written %v, %q: want it written: %v", status, kind, err, gone == nil, said.String(),
 					want)
 			}
-		}
-	}
-}
-
-// TestTimeOfPlans: the searches for thresholds of the worst episodes and the plan have the time of the budget together.
-func TestTimeOfPlans(t *testing.T) {
-	p := drawProblem(rand.New(rand.NewPCG(1, 1)), "horizon: 3")
-	p.limits = nil
-	text, err := os.ReadFile(p.write(t, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for limit, searches := range map[string]int{"{return: cost, at_most: 3}": 0,
-		"{return: cost, at_most: 3, cvar: 0.2}": 2} {
-		file := filepath.Join(t.TempDir(), "limited.yaml")
-		limited := strings.Replace(string(text), "constraints: []", "constraints: ["+limit+"]", 1)
-		if err := os.WriteFile(file, []byte(limited), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		of, err := load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &planCommand{}
-		c.budget, c.searching = time.Minute, 17*time.Second
-		if got := c.solving(of); got != time.Minute-time.Duration(searches)*c.searching {
-			t.Errorf("%s: %v for the plan beside %d searches of %v", limit, got, searches, c.searching)
 		}
 	}
 }

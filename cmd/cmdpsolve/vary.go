@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -90,14 +89,13 @@ func (p *loaded) unvaried(err error) error {
 	return unread(p.name, err)
 }
 
-// varied returns the problem with the changes, and with the thresholds of the worst episodes that are best for it, as
-// far as they are found in some time, 0 for any.
-func (p *loaded) varied(ctx context.Context, v *variation, searching time.Duration) (*loaded, error) {
+// varied returns the problem with the changes, and with the thresholds of the worst episodes that are best for it.
+func (p *loaded) varied(ctx context.Context, v *variation) (*loaded, error) {
 	p, err := p.vary(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	q, err := p.BestWithin(ctx, searching)
+	q, err := p.Best(ctx)
 	if err != nil {
 		return nil, unread(p.name, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/geometry"
@@ -45,6 +44,8 @@ type Front struct {
 type FrontPart struct {
 	Query  *Query
 	Result *exact.FrontResult
+
+	vertices []bool // of the points of the result, which no mixture of the others equals or improves on
 }
 
 // A FrontPoint is a point of a trade-off curve.
@@ -130,15 +131,18 @@ func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOpt
 	if err != nil {
 		return nil, err
 	}
-	begin := time.Now()
+	clock := newClock(opts.Budget)
 	f, err := t.curves(ctx, opts)
 	if err != nil || !t.Rounded() {
 		return f, err
 	}
-	if opts.Budget > 0 {
-		opts.Budget = max(opts.Budget-time.Since(begin), 1)
+	opts.Budget = clock.left()
+	err = clock.orLate(ctx, t.certify(ctx, f, opts))
+	if errors.Is(err, errLate) {
+		f.leaveOpen(t.Query)
+		f.Status, err = exact.Stopped, nil
 	}
-	return f, t.certify(ctx, f, opts)
+	return f, err
 }
 
 // curves computes the curves for all choices of thresholds, with totals as they are rounded.
@@ -148,21 +152,21 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		return nil, err
 	}
 	f := newFront(t.over, places)
-	begin, budget := time.Now(), opts.Budget
 	var refused error
-	late := func() bool { return budget > 0 && time.Since(begin) >= budget }
+	clock := newClock(opts.Budget)
 	err = t.thresholds(ascending, func(thresholds []float64) error {
-		if late() && len(f.Parts) > 0 {
-			f.leaveOpen()
+		within, done := clock.within(ctx)
+		defer done()
+		of, err := t.At(within, thresholds)
+		err = clock.orLate(ctx, err)
+		if clock.over() || errors.Is(err, errLate) {
+			f.leaveOpen(t.Query)
 			return nil
 		}
-		of, err := t.At(ctx, thresholds)
 		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 			return err
 		}
-		if budget > 0 {
-			opts.Budget = max(budget-time.Since(begin), 1)
-		}
+		opts.Budget = clock.left()
 		r, err := tradeOff{of, t.over}.curve(ctx, opts)
 		if endless(err) {
 			refused = err
@@ -180,12 +184,16 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 	if err != nil {
 		return nil, err
 	}
-	f.join(late)
+	f.join(clock.over)
 	return f, nil
 }
 
-// leaveOpen notes that there was no time for all thresholds.
-func (f *Front) leaveOpen() {
+// leaveOpen notes that there was no time for all thresholds of a query.
+func (f *Front) leaveOpen(q *Query) {
+	if len(f.Parts) == 0 {
+		f.add(FrontPart{Query: q, Result: &exact.FrontResult{Status: exact.Stopped, Error: math.Inf(1),
+			Relative: math.Inf(1), Rounding: make([]float64, len(f.over))}})
+	}
 	f.Error, f.Relative = math.Inf(1), math.Inf(1)
 	if f.Status != exact.Undecided {
 		f.Status = exact.Stopped
@@ -196,7 +204,9 @@ func (f *Front) leaveOpen() {
 // reached lies within the curve with totals rounded to the other side, whose corners are compared with the points.
 func (t tradeOff) certify(ctx context.Context, f *Front, opts exact.FrontOptions) error {
 	f.Status = exact.Undecided
-	free, err := t.relaxed(ctx)
+	within, done := newClock(opts.Budget).within(ctx)
+	defer done()
+	free, err := t.relaxed(within)
 	if err != nil || free == nil {
 		return err
 	}
@@ -345,6 +355,7 @@ func (t tradeOff) coordinates() ([]int, error) {
 // add adds the curve of one choice of thresholds.
 func (f *Front) add(part FrontPart) {
 	r, first := part.Result, len(f.Parts) == 0
+	part.vertices = verticesOf(r)
 	f.Parts = append(f.Parts, part)
 	f.Iterations += r.Iterations
 	// One part with a curve is enough, and one that is undecided leaves all of it open.

@@ -21,23 +21,22 @@ func (f *Front) join(late func() bool) {
 	}
 	for i, part := range f.Parts {
 		points, scale := part.Result.Points, scaleOf(all, part.Result.Rounding)
-		vertices := verticesOf(part.Result)
-		listed := slices.Clone(vertices)
-		switch {
-		case len(f.Parts) == 1:
-		case late():
-			f.leaveOpen()
-		default:
-			for k, point := range points {
-				listed[k] = vertices[k] && !f.covered(i, point, scale)
-			}
-			if len(f.over) == 2 {
-				f.addEnds(i, vertices, listed, scale)
+		listed := slices.Clone(part.vertices)
+		several := len(f.Parts) > 1
+		for k, point := range points {
+			if several && listed[k] && !late() {
+				listed[k] = !f.covered(i, point, scale)
 			}
 		}
+		switch {
+		case several && late():
+			f.leaveOpen(part.Query)
+		case several && len(f.over) == 2:
+			f.addEnds(i, part.vertices, listed, scale)
+		}
 		for k, point := range points {
-			if listed[k] || len(f.Parts) == 1 {
-				f.Points = append(f.Points, FrontPoint{FrontPoint: point, Query: part.Query, Vertex: vertices[k]})
+			if listed[k] || !several {
+				f.Points = append(f.Points, FrontPoint{FrontPoint: point, Query: part.Query, Vertex: part.vertices[k]})
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,7 +42,9 @@ type Query struct {
 	compiled  *compiled
 	family    *family
 	options   CompileOptions
-	elsewhere *bounds // at all thresholds of the worst episodes, nil where these are not known to be the best
+	elsewhere *bounds        // at all thresholds of the worst episodes, nil where these are not known to be the best
+	found     *exact.Result  // at those of the query, by the search that knows the bounds, nil if there is none
+	resumed   *exact.Planner // with which that was stopped, nil for the one of the model
 }
 
 // CompileOptions say how the course of episodes is remembered.
@@ -317,7 +320,12 @@ func covers(have, want []wanted, opts CompileOptions) bool {
 }
 
 // Planner returns the planner of the model, which the queries that share the model share. It is for one player.
-func (q *Query) Planner() (*exact.Planner, error) { return q.compiled.planner() }
+func (q *Query) Planner() (*exact.Planner, error) {
+	if q.resumed != nil {
+		return q.resumed, nil
+	}
+	return q.compiled.planner()
+}
 
 // Solve plans for a query with one player. It starts from the policies that were found for queries of the same model.
 // Where totals are rounded, the policy is that of the rounded problem, and bound, gap and status are about all policies
@@ -328,11 +336,7 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 	if q.Rounded() {
 		opts.Early = nil
 	}
-	planner, err := q.Planner()
-	if err != nil {
-		return nil, err
-	}
-	r, err := planner.Solve(ctx, q.Task, opts)
+	r, err := q.solveHere(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -341,6 +345,47 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 		return r, nil
 	}
 	return certification{q, opts, begin}.certify(ctx, r)
+}
+
+// solveHere solves the task of the query, unless the search for thresholds did. What that had no time for is taken up
+// again, and stands if there is no time for better.
+func (q *Query) solveHere(ctx context.Context, opts exact.Options) (*exact.Result, error) {
+	if q.found != nil && (q.suffices(q.found, opts) || opts.Budget > 0 && opts.Budget < makingOf(q.found)) {
+		return new(*q.found), nil
+	}
+	planner, err := q.Planner()
+	if err != nil {
+		return nil, err
+	}
+	r, err := planner.Solve(ctx, q.Task, opts)
+	if err == nil && q.found != nil && r.Status == exact.Stopped && better(q.found, r) {
+		return new(*q.found), nil
+	}
+	return r, err
+}
+
+// makingOf is how long a policy of an answer was made and proved, which it is again whenever there is a better one.
+func makingOf(r *exact.Result) (took time.Duration) {
+	for _, p := range r.Phases {
+		if p.Name != "solution" {
+			took += p.Time
+		}
+	}
+	return took
+}
+
+// suffices reports whether an answer of the search for thresholds, which asks for the usual gap, is all that options
+// ask for.
+func (q *Query) suffices(r *exact.Result, opts exact.Options) bool {
+	switch {
+	case opts.Feasibility > 0 || opts.Iterations > 0 && opts.Iterations < r.Iterations:
+		return false
+	case r.Status == exact.Infeasible: // without a horizon the search makes no policy
+		return opts.NoNearest == (q.Horizon() == 0)
+	case r.Status == exact.Optimal:
+		return opts.Gap == 0 || r.Gap <= opts.Gap*math.Abs(r.Objective)
+	}
+	return r.Status == exact.Unbounded
 }
 
 // SecondOpinion asks GLPK about the explicit program of a query, see [exact.SecondOpinion]; of a fleet it is

@@ -174,23 +174,29 @@ func (q *Query) Unproved(r *exact.Result) *exact.Result {
 // if there is none left, and where no side is known to be the better one for a curved goal or a target.
 func (q certification) solveRelaxed(ctx context.Context) (*exact.Result, error) {
 	opts := q.opts
+	var c *clock
 	if opts.Budget > 0 {
-		opts.Budget -= time.Since(q.begin)
-		if opts.Budget <= 0 {
-			return nil, nil
-		}
+		c = &clock{time.Now, q.begin.Add(opts.Budget)}
 	}
+	if c.over() {
+		return nil, nil
+	}
+	within, done := c.within(ctx)
+	defer done()
 	curved := q.Problem.Goal.Cost != nil || q.Problem.Target != nil
 	if curved && (q.Fleet() != nil || len(q.compiled.otherSides()) > 0) {
 		return nil, nil
 	}
-	free, err := q.relaxed(ctx)
+	free, err := q.relaxed(within)
+	if errors.Is(c.orLate(ctx, err), errLate) {
+		return nil, nil
+	}
 	if err != nil || free == nil {
 		return nil, err
 	}
 	opts.Progress = nil
 	_, r, err := free.BestOf(func(thresholds []float64) (*Query, *exact.Result, error) {
-		of, err := free.At(ctx, thresholds)
+		of, err := free.At(within, thresholds)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -198,9 +204,13 @@ func (q certification) solveRelaxed(ctx context.Context) (*exact.Result, error) 
 		if err != nil {
 			return nil, nil, err
 		}
+		opts.Budget = c.left()
 		r, err := planner.Solve(ctx, of.Task, opts)
 		return of, r, err
 	})
+	if errors.Is(c.orLate(ctx, err), errLate) { // what is open of some thresholds is open of all
+		return nil, nil
+	}
 	return r, err
 }
 

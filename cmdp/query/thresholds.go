@@ -122,50 +122,94 @@ func (q *Query) EachThreshold(ctx context.Context, visit func(*Query) error) err
 // no end is returned with thresholds at which planning says so.
 func (q *Query) Best(ctx context.Context) (*Query, error) { return q.BestWithin(ctx, 0) }
 
-// BestWithin is [Query.Best] for some time, 0 for any. Where others may be better that were not tried by then,
-// answers of [Query.Solve] are Stopped.
+// BestWithin is [Query.Best] for some time, 0 for any. The answer that is found at the best thresholds is kept for
+// [Query.Solve]. Where others may be better that were not tried by then, answers of [Query.Solve] are Stopped; where
+// there was no time for any, the thresholds are those of q.
 func (q *Query) BestWithin(ctx context.Context, budget time.Duration) (*Query, error) {
+	all := newBounds()
+	all.clock = newClock(budget)
+	return q.bestIn(ctx, all)
+}
+
+// bestIn is BestWithin for the time that the bounds have, which it notes.
+func (q *Query) bestIn(ctx context.Context, all *bounds) (*Query, error) {
 	if len(q.Of(WorstEpisodes)) == 0 || q.elsewhere != nil {
 		return q, nil
 	}
-	all := newBounds()
-	begin := time.Now()
-	if budget > 0 {
-		all.end = begin.Add(budget)
-	}
-	var last *Query
-	best, _, err := q.bestOf(func(thresholds []float64) (*Query, *exact.Result, error) {
-		of, err := q.At(ctx, thresholds)
-		if err != nil {
-			return nil, nil, err
-		}
-		last = of
-		opts := exact.Options{Working: q.options.Working}
-		if budget > 0 {
-			opts.Budget = max(1, budget-time.Since(begin))
-		}
-		r, err := exact.Solve(ctx, of.Model, of.Task, opts)
-		return of, r, err
-	}, all)
-	if errors.Is(err, exact.ErrNoTotal) {
-		return last, nil // whoever plans says so; at the bounds themselves too much may be asked, and have an answer
+	s := &plannedThresholds{Query: q, ctx: ctx, all: all}
+	best, found, err := q.bestOf(s.plan, all)
+	switch {
+	case errors.Is(err, exact.ErrNoTotal):
+		return s.last, nil // whoever plans says so; at the bounds themselves too much may be asked, and have an answer
+	case err == nil && best == nil && q.Beyond(): // there was no time, and here no policy can do
+		best, err = q.family.compile(ctx, q.Problem, nil)
+	case err == nil && best == nil:
+		best = q
 	}
 	if err != nil {
 		return nil, err
 	}
-	if all.untried && best.Task.Cost != nil { // no limit makes an optimum better, whatever its threshold
-		free := cmdp.Task{Cost: best.Task.Cost, Box: best.Task.Box}
-		r, err := exact.Solve(ctx, best.Model, free, exact.Options{Iterations: 3, NoNearest: true})
-		if err != nil && !errors.Is(err, exact.ErrNoTotal) {
-			return nil, err
-		}
-		if err == nil {
-			all.all = max(all.all, r.Bound)
-		}
-	}
 	of := *best
-	of.elsewhere = all
+	of.elsewhere, of.found = all, found
+	if found != nil && found.Status == exact.Stopped && found == s.best {
+		of.resumed = s.planner
+	}
 	return &of, nil
+}
+
+// plannedThresholds plan at the thresholds of the worst episodes, each with a planner of its own.
+type plannedThresholds struct {
+	*Query
+	ctx     context.Context
+	all     *bounds
+	last    *Query
+	best    *exact.Result
+	planner *exact.Planner // of the best answer
+	relaxed bool           // the optimum without limits was asked for
+}
+
+// plan makes the query with thresholds, and solves it in half of the time that is left, or in all of it if there are no
+// others.
+func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, error) {
+	within, done := s.all.clock.within(s.ctx)
+	defer done()
+	of, err := s.At(within, thresholds)
+	if err != nil {
+		return nil, nil, s.all.clock.orLate(s.ctx, err)
+	}
+	s.last = of
+	planner, err := exact.NewPlanner(of.Model, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	alone := !slices.ContainsFunc(s.Of(WorstEpisodes), func(l *Limit) bool { return len(l.Thresholds) > 1 })
+	opts := exact.Options{Working: s.options.Working, NoNearest: of.Horizon() == 0, Budget: s.all.clock.share(alone)}
+	r, err := planner.Solve(s.ctx, of.Task, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.best == nil || better(r, s.best) {
+		s.best, s.planner = r, planner
+	}
+	if s.all.clock != nil && !alone && !s.relaxed && of.Task.Cost != nil {
+		s.relaxed = true
+		err = s.withoutLimits(of, planner)
+	}
+	return of, r, err
+}
+
+// withoutLimits notes the optimum without limits: none makes it better, whatever its threshold.
+func (s *plannedThresholds) withoutLimits(of *Query, planner *exact.Planner) error {
+	task := cmdp.Task{Cost: of.Task.Cost, Box: of.Task.Box}
+	r, err := planner.Solve(s.ctx, task,
+		exact.Options{Iterations: 3, NoNearest: true, Budget: s.all.clock.share(false)})
+	if err == nil {
+		s.all.free = r.Bound
+	}
+	if errors.Is(err, exact.ErrNoTotal) {
+		return nil
+	}
+	return err
 }
 
 // Early reports whether the time of [Query.BestWithin] was over before all thresholds were tried that may be better.
@@ -191,7 +235,8 @@ func (q *Query) BestOf(
 func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, error),
 	all *bounds) (best *Query, found *exact.Result, err error) {
 	goal, _ := q.Problem.Goal.Kind()
-	s := &bestSearch{plan: plan, all: all, aimless: goal == ""}
+	all.aimless = goal == ""
+	s := &bestSearch{plan: plan, all: all}
 	err = q.thresholds(coarseFirst, s.improve)
 	if err == nil && s.found != nil {
 		err = q.thresholds(ascending, s.precede)
@@ -199,6 +244,7 @@ func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, e
 	if s.found == nil && err == nil {
 		err = s.refused
 	}
+	s.boundOthers()
 	return s.best, s.found, err
 }
 
@@ -208,8 +254,8 @@ type bestSearch struct {
 	thresholdSearch
 	plan    func(thresholds []float64) (*Query, *exact.Result, error)
 	all     *bounds
-	aimless bool // one policy that keeps the limits is as good as another
 	tried   map[string]bool
+	others  []boundedThresholds // thresholds of all choices that were tried or passed over
 	best    *Query
 	at      []float64 // its thresholds
 	found   *exact.Result
@@ -219,25 +265,29 @@ type bestSearch struct {
 
 // improve plans with thresholds unless what is found cannot be improved there.
 func (s *bestSearch) improve(thresholds []float64) error {
-	if s.found != nil {
-		if s.aimless && keepsLimits(s.found) {
-			return nil
-		}
-		cost, missed := s.bounds(thresholds)
-		worse := !improves(s.found, cost, missed)
-		if worse || s.all.over() {
-			s.all.pass(cost, missed)
-			open := s.found.Status != exact.Infeasible && !keepsLimits(s.found) // it may miss the limits by more
-			s.all.early = s.all.early || !worse || open && s.all.over()
-			s.all.untried = s.all.untried || !worse && missed == 0
-			return nil
+	if s.found != nil && s.all.aimless && keepsLimits(s.found) {
+		return nil
+	}
+	cost, missed := s.bounds(thresholds)
+	cost = max(cost, s.all.free)
+	worse, late := s.found != nil && !improves(s.found, cost, missed), s.all.clock.over()
+	if !worse && !late {
+		of, r, err := s.answer(thresholds)
+		late = errors.Is(err, errLate)
+		if !late {
+			s.take(of, r, thresholds)
+			return err
 		}
 	}
-	of, r, err := s.answer(thresholds)
+	s.others = append(s.others, boundedThresholds{at: thresholds, bound: math.Inf(-1), late: late})
+	return nil
+}
+
+// take takes an answer if it is better than the one that is known, or as good at thresholds before those.
+func (s *bestSearch) take(of *Query, r *exact.Result, thresholds []float64) {
 	if r != nil && (s.found == nil || better(r, s.found) || s.ties(r) && slices.Compare(thresholds, s.at) < 0) {
 		s.best, s.found, s.at = of, r, thresholds
 	}
-	return err
 }
 
 // ties reports whether an optimum is as good as the one that is known.
@@ -247,7 +297,7 @@ func (s *bestSearch) ties(r *exact.Result) bool {
 
 // precede takes the thresholds in place of later ones if they are as good.
 func (s *bestSearch) precede(thresholds []float64) error {
-	s.settled = s.settled || s.found.Status != exact.Optimal || s.all.over() ||
+	s.settled = s.settled || s.found.Status != exact.Optimal || s.all.clock.over() ||
 		slices.Equal(thresholds, s.at)
 	if s.settled || s.tried[fmt.Sprint(thresholds)] {
 		return nil
@@ -257,7 +307,10 @@ func (s *bestSearch) precede(thresholds []float64) error {
 	}
 	of, r, err := s.answer(thresholds)
 	if r != nil && s.ties(r) {
-		s.best, s.found, s.settled = of, r, true
+		s.best, s.found, s.at, s.settled = of, r, thresholds, true
+	}
+	if errors.Is(err, errLate) {
+		return nil
 	}
 	return err
 }
@@ -276,8 +329,9 @@ func (s *bestSearch) answer(thresholds []float64) (*Query, *exact.Result, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.all.note(r)
 	s.learn(of, r)
+	s.others = append(s.others, boundedThresholds{at: thresholds, bound: r.Bound,
+		open: r.Status == exact.Undecided || r.Status == exact.Stopped})
 	return of, r, nil
 }
 
@@ -287,55 +341,89 @@ func endless(err error) bool {
 	return errors.As(err, &no) && !no.Wanted
 }
 
-// bounds are lower bounds of the cost at all thresholds, and at those where nothing is decided.
+// boundedThresholds are some thresholds with a lower bound of the cost there.
+type boundedThresholds struct {
+	at    []float64
+	bound float64
+	open  bool // they were tried, and nothing is decided
+	late  bool // there was no time to try them
+}
+
+// boundOthers sets what is known of all thresholds but the best ones, by all that was proved.
+func (s *bestSearch) boundOthers() {
+	found := s.found
+	// An undecided one may miss the limits by more.
+	undecided := found != nil && found.Status != exact.Infeasible && !keepsLimits(found)
+	enough := found != nil && s.all.aimless && keepsLimits(found)
+	for _, o := range s.others {
+		if found != nil && slices.Equal(o.at, s.at) {
+			continue
+		}
+		cost, missed := s.bounds(o.at)
+		bound := max(o.bound, cost, s.all.free)
+		if o.late && !enough && (found == nil || undecided || improves(found, bound, missed)) {
+			s.all.early = true
+			s.all.untried = s.all.untried || missed == 0
+		}
+		if missed > 0 {
+			continue
+		}
+		s.all.all = min(s.all.all, bound)
+		if o.open {
+			s.all.open = min(s.all.open, bound)
+		}
+	}
+}
+
+// bounds are lower bounds of the cost at all thresholds but those of an answer, and at those of them that were tried
+// where nothing is decided.
 type bounds struct {
 	all, open float64
-	end       time.Time // of the search, 0 for none
-	early     bool      // some were not tried by then that may be better
-	untried   bool      // some of these may keep the limits
+	free      float64 // the optimum without limits is at least that
+	clock     *clock  // of the search
+	early     bool    // some were not tried in time that may be better
+	untried   bool    // some of these may keep the limits
+	aimless   bool    // one policy that keeps the limits is as good as another
 }
 
-func newBounds() *bounds { return &bounds{all: math.Inf(1), open: math.Inf(1)} }
-
-// over reports whether the time of the search is.
-func (b *bounds) over() bool { return !b.end.IsZero() && time.Now().After(b.end) }
-
-func (b *bounds) note(r *exact.Result) {
-	b.all = min(b.all, r.Bound)
-	if r.Status == exact.Undecided || r.Status == exact.Stopped {
-		b.open = min(b.open, r.Bound)
-	}
-}
-
-// pass takes down the bounds at thresholds that are passed over, see thresholdSearch.bounds.
-func (b *bounds) pass(cost, missed float64) {
-	if missed == 0 {
-		b.all = min(b.all, cost)
-	}
-}
+func newBounds() *bounds { return &bounds{all: math.Inf(1), open: math.Inf(1), free: math.Inf(-1)} }
 
 // widen returns an answer with a bound for all thresholds. An optimum is undecided where one that was left open may
-// have a better one.
+// have a better one, and so is a proof that no policy keeps the limits where others may do.
 func (b *bounds) widen(r *exact.Result) *exact.Result {
-	if b != nil && b.untried && r.Status != exact.Unbounded {
-		return b.stopped(r)
+	if b == nil || r.Status == exact.Unbounded || b.aimless && keepsLimits(r) {
+		return r
 	}
-	if b == nil || !keepsLimits(r) || r.Status == exact.Unbounded || b.all >= r.Bound {
+	open := !math.IsInf(b.open, 1)
+	if b.untried || open && r.Status == exact.Infeasible {
+		return b.unproved(r)
+	}
+	if r.Status == exact.Infeasible || b.all >= r.Bound {
 		return r
 	}
 	whole := *r
 	if r.Status == exact.Optimal && b.open < r.Bound-r.Gap {
-		whole.Status = exact.Undecided
+		whole.Status = b.undecided()
 	}
 	whole.Bound = b.all
-	whole.Gap = r.Objective - b.all
+	if keepsLimits(r) {
+		whole.Gap = r.Objective - b.all
+	}
 	return &whole
 }
 
-// stopped returns an answer for all thresholds where some were not tried in time.
-func (b *bounds) stopped(r *exact.Result) *exact.Result {
+// undecided is the verdict where others are open: with more time they might not be.
+func (b *bounds) undecided() exact.Verdict {
+	if b.clock != nil {
+		return exact.Stopped
+	}
+	return exact.Undecided
+}
+
+// unproved returns an answer for all thresholds where some were not tried in time, or others are open.
+func (b *bounds) unproved(r *exact.Result) *exact.Result {
 	whole := *r
-	whole.Status, whole.Bound = exact.Stopped, min(b.all, r.Bound)
+	whole.Status, whole.Bound = b.undecided(), min(b.all, r.Bound)
 	whole.Gap = r.Objective - whole.Bound
 	if !keepsLimits(r) { // others may do
 		whole.Certificate, whole.Policy, whole.Mixture = nil, nil, nil
