@@ -51,6 +51,7 @@ type budget struct {
 	total    time.Duration
 	fake     bool          // the clock is not real
 	longest  time.Duration // that a price took
+	after    int           // about how many times as long what follows the last price takes, at least usuallyAfter
 	// interrupted says that the last price was: the pricer may be left between two states.
 	interrupted bool
 }
@@ -126,9 +127,38 @@ func (p *Planner) unprepared(task cmdp.Task) *Result {
 	return r
 }
 
-// over reports whether no direction is to be priced any more: what follows the last one takes about as long as two.
+// usuallyAfter is how many times as long as a price what follows the last one takes: its bound is computed anew,
+// and the policy evaluated.
+const usuallyAfter = 2
+
+// reserve is the time that is kept for what follows the last price.
+func (b *budget) reserve() time.Duration {
+	return time.Duration(max(usuallyAfter, b.after)) * b.longest
+}
+
+// over reports whether no direction is to be priced any more.
 func (b *budget) over() bool {
-	return b != nil && !b.now().Add(2*b.longest).Before(b.deadline)
+	return b != nil && !b.now().Add(b.reserve()).Before(b.deadline)
+}
+
+// pricesAfter is about how many times as long as a price what follows the last one takes. A pricer without a state
+// finds the policies that are mixed again, of each block, and where there are several makes one of them.
+func (s *columnGeneration) pricesAfter() int {
+	if !s.traits.stateless {
+		return usuallyAfter
+	}
+	mixed := 0
+	for _, x := range s.master.lambda {
+		if x > 0 {
+			mixed++
+		}
+	}
+	blocks := len(s.master.blocks)
+	again := (mixed + blocks - 1) / blocks
+	if again > 1 {
+		again++
+	}
+	return usuallyAfter + again
 }
 
 // half is the budget with half of the time that is left.
@@ -147,11 +177,12 @@ func (s *columnGeneration) priceInTime(dir []float64, aim float64) (pricedPolicy
 	if b == nil {
 		return s.pricing.price(s.ctx, dir, aim)
 	}
+	b.after = s.pricesAfter()
 	if b.over() {
 		return pricedPolicy{}, errBudget
 	}
 	begin := b.now()
-	ctx, cancel := context.WithTimeout(s.ctx, max(b.deadline.Sub(begin)-b.longest, 0))
+	ctx, cancel := context.WithTimeout(s.ctx, max(b.deadline.Sub(begin)-b.reserve()+b.longest, 0))
 	defer cancel()
 	p, err := s.pricing.price(ctx, dir, aim)
 	b.longest = max(b.longest, b.now().Sub(begin))

@@ -304,7 +304,10 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil && within.Err() != nil {
+		if err != nil && within.Err() == nil {
+			return nil, err
+		}
+		if err != nil {
 			kept.Status = Stopped
 		}
 	}

@@ -281,8 +281,11 @@ func (s *solver) stoppedResult() (*Result, error) {
 			return nil, err
 		}
 		s.proveWithoutLimits()
-		r, err := s.answerInTime(s.finalResult)
-		if errors.Is(err, errBudget) {
+		r, err := s.answerInTime(s.recoveredResult)
+		switch {
+		case err == nil:
+			r, err = s.withBounds(r)
+		case errors.Is(err, errBudget):
 			r, err = s.drawnResult()
 		}
 		if err == nil && r.Status == Undecided {

@@ -169,7 +169,7 @@ type growth struct {
 }
 
 // growing answers with a policy under which the total grows. It is nil if there is none, or if its total goes up
-// and down.
+// and down, and errBudget if the time is over before that is known.
 func (p *Planner) growing(ctx context.Context, task cmdp.Task, opts Options, g growth) (*Result, error) {
 	i, d := g.total, p.m.Dim()
 	m, extent, lower, upper, err := p.asMean(g)
@@ -194,7 +194,7 @@ func (p *Planner) growing(ctx context.Context, task cmdp.Task, opts Options, g g
 		deadline: opts.deadline})
 	if errors.Is(err, ErrNoTotal) || err == nil && !(slices.Contains([]Verdict{Optimal, Stopped}, r.Status) &&
 		r.HasPolicy() && r.Objective < -1e-9*extent) {
-		return nil, nil
+		return nil, ranOut(r)
 	}
 	if err != nil {
 		return nil, err
@@ -220,6 +220,14 @@ func (p *Planner) growing(ctx context.Context, task cmdp.Task, opts Options, g g
 		Policy: r.Policy, Mixture: r.Mixture,
 		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Prices: unpriced(task.Constraints),
 		Dual: make([]float64, d)}, nil
+}
+
+// ranOut is errBudget where the time was over before a question was answered, as a part of another one.
+func ranOut(r *Result) error {
+	if r != nil && r.Status == Stopped {
+		return errBudget
+	}
+	return nil
 }
 
 // asMean returns the model in which the total is a long-run mean, the box of its means, and by how much a step
@@ -261,7 +269,7 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	}
 	r, err := p.Solve(ctx, cmdp.Task{Target: within}, opts.ofAnotherTask())
 	if errors.Is(err, ErrNoTotal) || err == nil && r.Status != Infeasible {
-		return nil, nil
+		return nil, ranOut(r)
 	}
 	if err != nil {
 		return nil, err
@@ -345,7 +353,7 @@ func (p *Planner) satisfiedByGrowth(ctx context.Context, task cmdp.Task, opts Op
 	without.Constraints = slices.DeleteFunc(slices.Clone(task.Constraints), about)
 	best, err := p.Solve(ctx, without, opts)
 	if errors.Is(err, ErrNoTotal) || err == nil && (best.Status != Optimal || best.Product != nil) {
-		return nil, nil
+		return nil, ranOut(best)
 	}
 	if err != nil {
 		return nil, err
