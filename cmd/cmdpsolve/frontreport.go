@@ -66,7 +66,6 @@ func newFrontReport(p *loaded, over []objective, f *query.Front, took time.Durat
 	}
 	if len(f.Parts) == 1 && f.Parts[0].Result.Certificate != nil {
 		rep.Certificate = certificateOf(p, f.Parts[0].Result.Certificate)
-		rep.Certificate.Finite = rep.Certificate.Finite || meansBesideTotals(p)
 	}
 	if len(p.Of(query.WorstEpisodes)) > 0 && len(f.Parts) > 0 {
 		rep.Union, rep.shown = len(f.Parts), p.Problem.Returns // the others depend on thresholds
@@ -238,20 +237,12 @@ func (rep *frontReport) printed(p *loaded) (rows []int) {
 	return rows
 }
 
-// meansBesideTotals reports whether a proof is about policies whose totals are finite: a policy that goes on for ever
-// may be what a limit on a mean asks for, and totals beside the mean need not end then.
-func meansBesideTotals(p *loaded) bool {
-	return p.Model != nil && p.Model.Means() && !p.Model.Average()
-}
-
 // notes says in sentences what the table means.
 func (rep *frontReport) notes(p *loaded) report.Note {
 	switch {
 	case rep.Union > 0 && rep.status == exact.Infeasible:
 		return report.Note{fmt.Sprintf("No policy keeps every limit, with none of the %d choices of thresholds for "+
 			"the worst episodes.", rep.Union)}
-	case rep.Certificate != nil && meansBesideTotals(p):
-		return report.Note{"No policy whose totals are finite keeps every limit.", rep.Certificate.explain(p)}
 	case rep.Certificate != nil:
 		return report.Note{"No policy keeps every limit.", rep.Certificate.explain(p)}
 	case rep.status == exact.Infeasible && p.Rounded():

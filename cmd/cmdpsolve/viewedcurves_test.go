@@ -76,8 +76,7 @@ func (v *view) frontSentences(plain func(int) string, printed int) {
 		v.say("No policy keeps every limit, with none of the %s choices of thresholds for the worst episodes.",
 			six(v.num("union")))
 	case v.has("certificate"):
-		mixed := strings.Contains(v.time, "long-run mean of a step of")
-		v.say("No policy%s keeps every limit.", map[bool]string{true: " whose totals are finite"}[mixed])
+		v.say("No policy keeps every limit.")
 		v.proof("Under every policy")
 	case status == "infeasible" && rounded:
 		v.say("No policy keeps every limit, whichever way totals are rounded.")
