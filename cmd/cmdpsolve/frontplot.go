@@ -21,8 +21,15 @@ func frontFigure(p *loaded, rep *frontReport, r *exact.FrontResult) *chart.Figur
 	if len(rep.over) > 3 {
 		return parallelFigure(p.title(), rep.over, rep.vertexReturns(), rep.Error)
 	}
-	f.Notes = []string{"The certified error is at most " + report.Small(rep.Error) +
-		"; the true curve lies in the band."}
+	const lineWidth = 2e-3 // of the ranges
+	seen := "; the true curve lies in the band."
+	switch {
+	case len(rep.Vertices) == 1:
+		seen = "."
+	case rep.Relative <= lineWidth:
+		seen = ", which is less than the line is wide."
+	}
+	f.Notes = []string{"The certified error is at most " + report.Small(rep.Error) + seen}
 	panel := func(b int, curves []chart.Curve) {
 		f.Panels = append(f.Panels, chart.Panel{X: axisOf(rep.over[0]), Y: axisOf(rep.over[b]), Curves: curves})
 	}
@@ -138,6 +145,10 @@ func (rep *frontReport) curves(r *exact.FrontResult) []chart.Curve {
 			line.X = append(line.X, v)
 		}
 	}
+	if n == 1 { // there is no band
+		dots.Marks = true
+		return []chart.Curve{dots}
+	}
 	slices.Sort(line.X)
 	for _, v := range line.X {
 		y := between(dots, v)
@@ -229,7 +240,7 @@ func (s *section) curve(least, most float64) chart.Curve {
 			continue
 		}
 		outer, ok := s.best(s.outer(-a.sign * x))
-		if !ok {
+		if outer = -outer; !ok {
 			outer = inner
 		}
 		y, limit := -b.sign*inner, -b.sign*outer
@@ -280,18 +291,32 @@ func (s *section) inner(y float64) *lp.Problem {
 	return program
 }
 
-// outer is the same over all that is not proved to be out of reach.
+// outer is the same over all that is not proved to be out of reach, as the dual program, whose optimum is the negative:
+// it has a row for each objective, in the place of one for each half-space.
 func (s *section) outer(y float64) *lp.Problem {
-	k := len(s.over)
-	program := &lp.Problem{Minimize: make([]float64, k)}
-	program.Minimize[s.b] = 1
-	program.Lower, program.Upper = lp.Free(k)
-	program.Upper[0] = y
-	if s.c > 0 {
-		program.Upper[s.c] = s.bound
+	program := &lp.Problem{}
+	columns := make([][]float64, len(s.over))
+	add := func(price float64, entry func(k int) float64) {
+		program.Minimize = append(program.Minimize, price)
+		for k := range columns {
+			columns[k] = append(columns[k], entry(k))
+		}
+	}
+	limit := func(at int) func(k int) float64 {
+		return func(k int) float64 { return map[bool]float64{true: -1}[k == at] }
 	}
 	for _, row := range s.r.Outer {
-		program.Rows = append(program.Rows, lp.AtMost(row.Normal, row.Offset))
+		add(row.Offset, func(k int) float64 { return -row.Normal[k] })
+	}
+	add(y, limit(0))
+	if s.c > 0 {
+		add(s.bound, limit(s.c))
+	}
+	n := len(program.Minimize)
+	program.Lower = make([]float64, n)
+	_, program.Upper = lp.Free(n)
+	for k, row := range columns {
+		program.Rows = append(program.Rows, lp.Equal(row, map[bool]float64{true: 1}[k == s.b]))
 	}
 	return program
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func lowest(values []float64) float64 {
 func (s span) linear() span {
 	room := 0.04 * (s.max - s.min)
 	if room == 0 {
-		room = max(math.Abs(s.max)*0.1, 1e-9)
+		room = cmp.Or(math.Abs(s.max)*0.1, 1)
 	}
 	s.min -= room
 	s.max += room

@@ -197,7 +197,7 @@ func TestSpans(t *testing.T) {
 		{"nothing", true, []float64{0, nan}, nil, 0.1, 1, true},
 		{"linear", false, []float64{-1, 1}, nil, -1.08, 1.08, false},
 		{"constant", false, []float64{5}, nil, 4.5, 5.5, false},
-		{"zero only", false, []float64{0}, nil, -1e-9, 1e-9, false},
+		{"zero only", false, []float64{0}, nil, -1, 1, false},
 	} {
 		s := spanOf(c.log, c.values, c.edges)
 		if math.Abs(s.min/c.min-1) > 1e-9 || math.Abs(s.max/c.max-1) > 1e-9 || s.cut != c.cut {

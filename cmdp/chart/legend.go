@@ -32,14 +32,16 @@ func newLegend(names []string, points map[string]bool, width vg.Length) *legend 
 	}
 	l.width += vg.Points(sampleWidth + 4 + entryGap)
 	l.columns = max(1, min(len(names), int(width/max(1, l.width))))
+	if rows := l.rows(); rows > 1 { // as many in each row as can be
+		l.columns = (len(names) + rows - 1) / rows
+	}
 	return l
 }
 
+func (l *legend) rows() int { return (len(l.names) + l.columns - 1) / l.columns }
+
 // height is 0 for an empty legend.
-func (l *legend) height() vg.Length {
-	rows := (len(l.names) + l.columns - 1) / l.columns
-	return vg.Points(float64(rows * entryHeight))
-}
+func (l *legend) height() vg.Length { return vg.Points(float64(l.rows() * entryHeight)) }
 
 // draw draws the legend from the top of the canvas, in its middle.
 func (l *legend) draw(c draw.Canvas) {

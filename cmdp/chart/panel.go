@@ -49,10 +49,18 @@ func (p view) build(of map[string]int) (*plot.Plot, bool) {
 			plt.Add(&plotter.Polygon{XYs: []plotter.XYs{ring}, Color: number(c).band(p.end - p.first)})
 		}
 	}
+	lines := 0
+	for i := p.first; i < p.end; i++ {
+		for _, run := range p.Curves[i].runs(&x, &y) {
+			if len(run) > 1 {
+				lines++
+			}
+		}
+	}
 	for i := p.first; i < p.end; i++ {
 		c := &p.Curves[i]
 		s := number(c)
-		line := draw.LineStyle{Color: s.color, Width: vg.Points(lineWidth), Dashes: s.dashes}
+		line := draw.LineStyle{Color: s.color, Width: widthOf(lines), Dashes: s.dashes}
 		for _, run := range c.runs(&x, &y) {
 			if len(run) > 1 {
 				plt.Add(&plotter.Line{XYs: run, LineStyle: line})

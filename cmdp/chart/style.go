@@ -46,6 +46,12 @@ type style struct {
 	dashes []vg.Length
 }
 
+// widthOf is the width of lines of a panel that has so many: where many cross, thin ones can be followed.
+func widthOf(lines int) vg.Length {
+	const few, least = 16, 0.4
+	return vg.Points(lineWidth * max(least, min(1, few/float64(max(1, lines)))))
+}
+
 // dot is the mark at a point.
 func (s style) dot() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: s.color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}
