@@ -203,7 +203,7 @@ func (p *Planner) undecidedOrGrown(ctx context.Context, task cmdp.Task, opts Opt
 		free, err := p.satisfiedByGrowth(within, task, opts, i)
 		err = orBudget(ctx, within, err)
 		if errors.Is(err, errBudget) {
-			r.Status = Stopped
+			r.stop(r.targetTest.satisfied(r.Returns, r.Violation))
 			return r, nil
 		}
 		if free != nil || err != nil {
@@ -313,7 +313,7 @@ func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, 
 	}
 	r.Status, r.Certificate, r.Bound, r.Gap = Undecided, nil, math.Inf(-1), math.Inf(1)
 	if kept.Status == Stopped {
-		r.Status = Stopped
+		r.stop(false)
 	}
 	return r, nil
 }

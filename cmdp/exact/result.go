@@ -2,6 +2,7 @@ package exact
 
 import (
 	"fmt"
+	"math"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
@@ -103,6 +104,16 @@ type Result struct {
 	Certificate *Certificate
 
 	targetTest targetTest
+}
+
+// stop makes an undecided answer one for which there was no time to be decided: its policy is none to give unless it
+// keeps the limits.
+func (r *Result) stop(kept bool) {
+	r.Status = Stopped
+	if !kept {
+		r.Policy, r.Mixture, r.Parts, r.Branches = nil, nil, nil, nil
+		r.Objective, r.Gap = math.NaN(), math.Inf(1)
+	}
 }
 
 // HasPolicy reports whether the answer has a policy, or what each part of a sum does.

@@ -43,7 +43,7 @@ func (s *solver) run() (*Result, error) {
 		r.targetTest = s.targetTest()
 	}
 	if err == nil && r.Status == Undecided && s.meetsTarget && s.budget.over() { // the proof was cut short
-		r.Status = Stopped
+		r.stop(s.meets(r.Returns))
 	}
 	s.phases.enter("")
 	if err == nil && s.phases != nil {
@@ -289,7 +289,7 @@ func (s *solver) stoppedResult() (*Result, error) {
 			r, err = s.drawnResult()
 		}
 		if err == nil && r.Status == Undecided {
-			r.Status = Stopped
+			r.stop(s.meets(r.Returns))
 		}
 		return r, err
 	}

@@ -87,13 +87,14 @@ func (p *Problem) checks() []string {
 	case p.Target != nil, p.Goal != nil && p.Goal.Cost != nil:
 		return []string{"curved", "convert"}
 	}
-	return []string{"plan", "check", "convert", "deterministic", "deterministic front", "distribution", "front",
+	return []string{"plan", "budget", "check", "convert", "deterministic", "deterministic front", "distribution", "front",
 		"memoryless", "rounded", "simulate", "sweep", "swept chance"}
 }
 
 // everyCheck are the questions about a problem, by their names.
 var everyCheck = map[string]func(b *Bed, p *Problem, q *question, file string) *Failure{
 	"plan":                (*Bed).judgePlan,
+	"budget":              (*Bed).judgeBudget,
 	"curved":              (*Bed).judgeCurved,
 	"game":                (*Bed).judgeGame,
 	"check":               (*Bed).judgeCheck,
