@@ -219,12 +219,27 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 	if e.isGame() {
 		return a, nil
 	}
-	var err error
-	a.Conflict, err = findConflict(ctx, p, exact.Options{})
+	notes, err := a.addConflict(ctx, p, exact.Options{})
 	if err == nil && a.Conflict != nil {
-		a.Notes = conflictNotes(a.Conflict)
+		a.Notes = notes
 	}
 	return a, err
+}
+
+// addConflict adds the limits in conflict to an answer, if they are found in three quarters of the time that is left, and
+// returns what is to be said of them.
+func (a *planAnswer) addConflict(ctx context.Context, p *loaded, opts exact.Options) (report.Note, error) {
+	within, done := ctx, context.CancelFunc(func() {})
+	if end, limited := ctx.Deadline(); limited {
+		within, done = context.WithTimeout(ctx, 3*time.Until(end)/4)
+	}
+	defer done()
+	clash, err := findConflict(within, p, opts)
+	if within.Err() != nil && ctx.Err() == nil {
+		return report.Note{"Which limits are in conflict was not found in time."}, nil
+	}
+	a.Conflict = clash
+	return conflictNotes(clash), err
 }
 
 func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
@@ -259,11 +274,11 @@ func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep 
 	a := &planAnswer{Report: d, Notes: append(append(d.notes(p, false), d.Branches.lines(p)...),
 		p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
-		a.Conflict, err = findConflict(ctx, p, e.options.solver(nil))
+		notes, err := a.addConflict(ctx, p, e.options.solver(nil))
 		if err != nil {
 			return nil, err
 		}
-		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)
+		a.Notes = append(a.Notes, notes...)
 	}
 	a.ID = e.rememberPlan(p, r.Policy, r.Mixture, r.Returns, keep)
 	return a, nil
@@ -400,7 +415,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	if slow(p) {
 		opts.Error = 2e-3
 	}
-	opts.Gap = max(opts.Gap, curveGap)
+	opts.Gap, opts.Budget = max(opts.Gap, curveGap), e.options.budget
 	var over []objective
 	var wanted []query.Objective
 	for i, name := range q.Over {

@@ -17,6 +17,7 @@ const mostRethinking = 10 * time.Second
 // with, or the nearest to them that can do, which gives first numbers, and then with all of them.
 func (e *explorer) planWorst(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts, begin := e.options.solver(shown(p.Sense(), progress)), time.Now()
+	opts.Budget = e.options.budget / 2
 	near := p
 	if p.Beyond() {
 		at, err := p.At(ctx, atBounds(p.Query))
@@ -32,29 +33,30 @@ func (e *explorer) planWorst(ctx context.Context, p *loaded, keep []int, progres
 		return nil, err
 	}
 	progress(newEarlyAnswer(near, first, begin))
-	trial, cancel := context.WithTimeout(ctx, mostRethinking)
-	defer cancel()
-	best, r, err := p.BestOf(func(thresholds []float64) (*query.Query, *exact.Result, error) {
-		of, err := p.At(trial, thresholds)
-		if err != nil {
-			return nil, nil, err
-		}
-		r, err := of.Solve(trial, opts)
-		return of, r, err
-	})
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		a, err := e.answer(ctx, near, first, keep)
-		if err == nil {
-			a.Notes = append(a.Notes,
-				"The worst episodes begin where they do in the problem as it was given; the command looks for where "+
-					"they best begin under these limits.")
-		}
-		return a, err
-	case err != nil:
+	rethinking := mostRethinking
+	if opts.Budget > 0 {
+		opts.Budget = max(1, opts.Budget/2)
+		rethinking = min(rethinking, opts.Budget)
+	}
+	best, err := p.BestWithin(ctx, rethinking)
+	if err != nil {
 		return nil, err
 	}
-	return e.answer(ctx, p.as(best), r, keep)
+	r, err := best.Solve(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	keeps := func(r *exact.Result) bool { return r.Status == exact.Optimal || stoppedWithPolicy(r) }
+	if !best.Early() || keeps(r) && !(keeps(first) && first.Objective <= r.Objective) {
+		return e.answer(ctx, p.as(best), r, keep)
+	}
+	a, err := e.answer(ctx, near, first, keep)
+	if err == nil {
+		a.Notes = append(a.Notes,
+			"The worst episodes begin where they do in the problem as it was given; the command looks for where "+
+				"they best begin under these limits.")
+	}
+	return a, err
 }
 
 // atBounds returns the thresholds that are nearest to the bounds.

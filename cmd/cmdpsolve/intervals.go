@@ -271,14 +271,13 @@ func (c *planCommand) fitsRobust(p *loaded) error {
 
 // robustOptions are the options of a search over a set of models.
 func (o *planOptions) robustOptions() robust.SolveOptions {
-	opts := robust.SolveOptions{Gap: o.gap, Exact: o.solver(nil)}
+	opts := robust.SolveOptions{Gap: o.gap, Exact: o.solver(nil), Budget: o.budget}
 	opts.Exact.Gap = 0
 	return opts
 }
 
 func (c *planCommand) robustOptions() robust.SolveOptions {
 	opts := c.planOptions.robustOptions()
-	opts.Budget = c.budget
 	opts.Deterministic = c.deterministic
 	if opts.Deterministic {
 		opts.Nodes = c.nodes
