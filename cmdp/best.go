@@ -5,19 +5,23 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+
+	"cmdpsolve/cmdp/progress"
 )
 
 // backwardInduction is backward induction on a known model of finite horizon. backup returns the
 // value of a state at step h from the values of the next step. The answer is the values of
-// the first step. now and next have an entry for each state. The error is that of ctx.
+// the first step. now and next have an entry for each state. The error is that of ctx, which is told how far it is.
 func backwardInduction[V any](ctx context.Context, m *Model, now, next []V,
 	backup func(rows *Rows, h, s int, next []V) V) ([]V, error) {
+	tell := progress.Of(ctx)
 	clear(next)
 	for h := m.horizon - 1; h >= 0; h-- {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		rows := m.Rows(h)
+		tell.AtStep("finding values of states", m.horizon-1-h, m.horizon, rows.transitions())
 		for s := range now {
 			now[s] = backup(rows, h, s, next)
 		}
@@ -54,23 +58,26 @@ func firstActions(m *Model) Deterministic {
 
 // BestReturns returns the expected returns, d of them, of the policy that BestPolicy finds. It
 // carries vectors of returns back instead of storing the policy, so that memory does not
-// grow with the horizon. It allocates.
-func BestReturns(m *Model, direction []float64) []float64 {
+// grow with the horizon. It allocates. The error is that of ctx.
+func BestReturns(ctx context.Context, m *Model, direction []float64) ([]float64, error) {
 	d := m.Dim()
 	vectors := [2][]float64{make([]float64, d*m.states), make([]float64, d*m.states)} // of even and odd steps
-	backwardInduction(context.Background(), m, make([]float64, m.states), make([]float64, m.states),
+	_, err := backwardInduction(ctx, m, make([]float64, m.states), make([]float64, m.states),
 		func(rows *Rows, h, s int, next []float64) float64 {
 			x, a := rows.bestAction(direction, s, next)
 			rows.policyBackup(vectors[h%2][s*d:(s+1)*d], vectors[(h+1)%2], s, a)
 			return x
 		})
+	if err != nil {
+		return nil, err
+	}
 	returns := make([]float64, d)
 	for _, st := range m.start {
 		for i := range returns {
 			returns[i] += float64(st.Probability * vectors[0][st.State*d+i])
 		}
 	}
-	return returns
+	return returns, nil
 }
 
 // bestAction returns the least value of a choice of state s, and the first action that has it up

@@ -25,7 +25,7 @@ func TestBestPolicy(t *testing.T) {
 		if got := of(best); math.Abs(got-value) > 1e-9 {
 			t.Errorf("seed %d: the policy has the value %g: want %g", seed, got, value)
 		}
-		if got := BestReturns(m, dir); !floats.EqualApprox(got, v, 1e-9) {
+		if got, err := BestReturns(t.Context(), m, dir); err != nil || !floats.EqualApprox(got, v, 1e-9) {
 			t.Errorf("seed %d: returns %g of the best policy: want %g", seed, got, v)
 		}
 		for h := range m.Horizon() {

@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"cmdp/internal/parallel":     1,
 	"internal/atomicfile":        0,
 	"internal/available":         0,
+	"cmdp/progress":              0,
 	"internal/scratch":           0,
 	"internal/nearest":           0,
 	"oracle":                     1,

@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -68,12 +69,13 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 			first = time.Now()
 		}
 	}
-	progress := func(int, float64, float64) {
+	told := func(int, float64, float64) {
 		working("", 0)
 		last = time.Now()
 	}
-	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: linearCost(box, axis(p.Model.Dim(), 0)), Target: target,
-		Box: box}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress, Working: working})
+	task := cmdp.Task{Cost: linearCost(box, axis(p.Model.Dim(), 0)), Target: target, Box: box}
+	r, err := exact.Solve(progress.With(ctx, working), p.Model, task,
+		exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: told})
 	if err != nil {
 		return nil, err
 	}

@@ -108,12 +108,12 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 }
 
 // newRangesReport reports sizes and ranges of a problem, and no verdict.
-func newRangesReport(ctx context.Context, p *loaded, opts exact.Options) (*checkReport, error) {
+func newRangesReport(ctx context.Context, p *loaded) (*checkReport, error) {
 	planner, err := p.Planner()
 	if err != nil {
 		return nil, err
 	}
-	lower, upper, err := planner.Ranges(ctx, opts)
+	lower, upper, err := planner.Ranges(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,9 +124,7 @@ func newRangesReport(ctx context.Context, p *loaded, opts exact.Options) (*check
 
 // judgeRobust answers them about a problem with intervals. Ranges are those in the nominal model.
 func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport, error) {
-	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	defer progress.close()
-	rep, err := newRangesReport(ctx, p, opts)
+	rep, err := newRangesReport(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +135,7 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 	}
 	task := p.Task
 	task.Cost = nil
-	r, _, err := c.solveRobust(ctx, p, task, c.robustOptions(), c.err)
+	r, _, err := c.solveRobust(ctx, p, task, c.robustOptions(), c.status)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +151,9 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 
 // judge answers all questions about a problem.
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
-	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	defer progress.close()
-	rep, err := newRangesReport(ctx, p, opts)
+	opts, progress := c.exact(c.status, p.transitions(), p.Sense())
+	defer progress.line.forgets()
+	rep, err := newRangesReport(ctx, p)
 	if err != nil {
 		return nil, err
 	}

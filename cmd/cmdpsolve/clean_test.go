@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 )
 
@@ -102,8 +101,8 @@ func TestTerminalIsClean(t *testing.T) {
 		t.Errorf("a message has %U: %q", r, shown.String())
 	}
 	shown.Reset()
-	status := &statusLine{w: &shown, begin: time.Now().Add(-time.Hour), wait: time.NewTimer(time.Hour)}
-	status.reading(hostile)(0.5)
+	status := lateLine(&shown, 80)
+	status.working("reading "+hostile, 0.5)
 	if r, bad := unclean(strings.TrimPrefix(shown.String(), "\r\x1b[K")); bad {
 		t.Errorf("the status line writes %U: %q", r, shown.String())
 	}

@@ -118,7 +118,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	runErr := c.play(ctx, c.err, e.Trials(), keeper, aboutTrial)
+	runErr := c.play(ctx, c.status, e.Trials(), keeper, aboutTrial)
 	rep := e.report(!c.noTimes)
 	if err := c.write(c.declare().one(rep), *c.format); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -154,27 +153,27 @@ func (o *playOptions) keeper(c *contest.Contest, from *cmdp.Checkpoint) (*contes
 }
 
 // play plays trials, and shows how far they are on a terminal.
-func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.Trial, keeper contest.Keeper,
+func (o *playOptions) play(ctx context.Context, line *statusLine, trials []*contest.Trial, keeper contest.Keeper,
 	about func(*contest.Run) string) error {
 	opts := contest.PlayOptions{Parallel: o.parallel, Every: o.every, Keeper: keeper}
-	if line := newStatusLine(w, o.quiet); line != nil {
+	if line != nil {
 		all := 0
 		for _, t := range trials {
 			all += t.Episodes
 		}
 		var played atomic.Int64
+		begin := time.Now()
 		opts.Progress = func(r *contest.Run, episodes int) {
 			n := played.Add(int64(episodes))
-			line.show(func(took time.Duration) string {
-				rate := float64(n) / took.Seconds()
+			line.knows(func() string {
+				rate := float64(n) / time.Since(begin).Seconds()
 				left := time.Duration(float64(int64(all)-n) / rate * float64(time.Second)).Round(time.Second)
-				return fmt.Sprintf("%d of %s, %.0f in a second, %v left, %s", n, count(all, unit(r.Contest)), rate,
-					left, about(r))
-			})
+				return fmt.Sprintf("%d of %s, %.0f in a second, %v left", n, count(all, unit(r.Contest)), rate, left)
+			}, func() string { return about(r) })
 		}
-		defer line.close()
 	}
 	err := contest.Play(ctx, trials, opts)
+	line.forgets()
 	if errors.Is(err, context.Canceled) {
 		err = errInterrupted
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -87,7 +88,7 @@ format holds.`,
 			if o.time.Horizon > 0 {
 				o.time.Discount = 0
 			}
-			rep, err := o.convert(s, args[0], args[1])
+			rep, err := o.convert(cmd.Context(), s, args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -103,11 +104,12 @@ format holds.`,
 	f.BoolVar(&o.umb.Rational, "rational", false, "write .umb files with fractions, exactly")
 	f.BoolVar(&o.plain, "plain", false, "write .umb files without compression")
 	f.BoolVar(&o.xz, "xz", false, "write .umb files compressed with xz, which makes them smaller than gzip does")
+	f.Bool("quiet", false, "no progress")
 	format = addFormat(f)
 	return cmd
 }
 
-func (o *convertOptions) convert(s streams, in, out string) (*convertReport, error) {
+func (o *convertOptions) convert(ctx context.Context, s streams, in, out string) (*convertReport, error) {
 	if !isProblemFile(out) && !formats.Known(out) {
 		return nil, usage("%s: unknown kind of file: want a name that ends in .yaml, %s", out, formats.Endings)
 	}
@@ -117,7 +119,7 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		}
 		return o.ask(s, in, out)
 	}
-	p, m, err := s.readAny(in)
+	p, m, err := s.readAny(ctx, in)
 	var large *cmdp.MemoryError
 	switch {
 	case errors.As(err, &large):
@@ -135,7 +137,7 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		return nil, err
 	}
 	if p != nil && isProblemFile(out) {
-		if err := writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
+		if err := s.writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
 			return nil, failed(err)
 		}
 		return describe(in, out, p, nil), nil
@@ -154,7 +156,7 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		if err != nil {
 			return nil, usage("%s: %w", in, trim(err))
 		}
-		err = writeFile(out, func(w io.Writer) error { return problem.Write(w, p) })
+		err = s.writeFile(out, func(w io.Writer) error { return problem.Write(w, p) })
 	} else {
 		err = o.write(s, out, m)
 	}
@@ -233,7 +235,7 @@ func (o *convertOptions) ask(s streams, in, out string) (*convertReport, error) 
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	err = writeFile(out, func(w io.Writer) error {
+	err = s.writeFile(out, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -297,7 +299,7 @@ func (d disk) Open(name string) (fs.File, error) {
 }
 
 // readAny reads a problem or a model of another tool; the other is nil.
-func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error) {
+func (s streams) readAny(ctx context.Context, name string) (*problem.Problem, *exchange.Model, error) {
 	info, err := os.Stat(name)
 	foreign := err == nil && (info.IsDir() || formats.Known(name) && s.problem.Property == nil)
 	if err == nil && strings.EqualFold(filepath.Ext(name), ".json") {
@@ -310,21 +312,19 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	if !foreign {
 		opts := *s.problem
 		opts.Bytes = mostBytes()
+		opts.Context = ctx
 		p, err := read(name, opts)
 		return p, nil, err
 	}
 	if len(s.problem.Set) > 0 {
 		return nil, nil, fmt.Errorf("--set: %s is a model of another tool, which has no constants", name)
 	}
-	line := newStatusLine(os.Stderr, false)
-	defer line.close()
 	if len(s.problem.Constants) > 0 && !formats.IsLanguage(name) {
 		return nil, nil, fmt.Errorf("--const: %s is no model in a language, which alone has constants", name)
 	}
-	o := formats.LanguageOptions{Constants: s.problem.Constants, Context: s.problem.Context}
-	o.Explore.Progress = line.exploring(name)
+	o := formats.LanguageOptions{Constants: s.problem.Constants, Context: ctx}
 	o.Explore.Memory = mostBytes()
-	m, err := formats.Read(formats.Watch(disk{s.files}, line.reading(name)), name, o)
+	m, err := formats.Read(formats.Watch(ctx, disk{s.files}), name, o)
 	if _, ok := errors.AsType[*language.Error](err); ok {
 		return nil, nil, err // it names the file
 	}
@@ -341,20 +341,20 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 }
 
 // writeFile writes a file whole, or leaves it as it was.
-func writeFile(path string, write func(w io.Writer) error) error {
+func (s streams) writeFile(path string, write func(w io.Writer) error) error {
 	f, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	if err := write(f); err != nil {
+	if err := write(s.watched(f, path)); err != nil {
 		return err
 	}
 	return f.Commit()
 }
 
 // A pending file takes its place together with others.
-type pending struct{ *atomicfile.File }
+type pending struct{ io.Writer }
 
 func (pending) Close() error { return nil }
 
@@ -382,7 +382,7 @@ func (o *convertOptions) write(s streams, out string, m *exchange.Model) error {
 			return nil, err
 		}
 		open, names = append(open, f), append(names, name)
-		return pending{f}, nil
+		return pending{s.watched(f, name)}, nil
 	}, out, m, o.umb)
 	if err == nil {
 		err = leftOver(out, names, m)

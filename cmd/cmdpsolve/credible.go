@@ -113,7 +113,7 @@ func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	d := c.credibleReport(p, plan, size, time.Since(begin))
 	var writeErr error
 	if c.policy != "" {
-		writeErr = problem.WritePolicy(c.policy, p.Process, p.PlanRows(plan.Policy, nil))
+		writeErr = c.writeRows(c.policy, p.Process, p.PlanRows(plan.Policy, nil))
 	}
 	if err := c.write(d.report(p), *c.format); err != nil {
 		return err

@@ -50,12 +50,12 @@ type neverReport struct {
 
 // planDeterministic plans for a policy that never draws.
 func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
-	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts, progress := c.exact(c.status, p.transitions(), p.Sense())
 	opts.Budget = c.solving()
 	begin := time.Now()
 	found, err := exact.SolveDeterministic(ctx, p.Model, p.Task,
 		exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
-	progress.close()
+	progress.line.forgets()
 	if err != nil {
 		return p.stopped(err)
 	}
@@ -129,13 +129,13 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	if c.plot != "" {
 		return usage("--deterministic: --plot draws convex curves alone: save the points with --format csv")
 	}
-	opts, progress := c.exact(c.err, p.transitions(), 1)
+	opts, progress := c.exact(c.status, p.transitions(), 1)
 	opts.Budget = c.budget
 	begin := time.Now()
 	f, err := p.DeterministicFront(ctx, [2]query.Objective{over[0].wanted(), over[1].wanted()},
 		exact.DeterministicOptions{Options: opts, Nodes: c.nodes,
 			Each: func(exact.DeterministicPoint) { progress.point(exact.FrontPoint{}) }})
-	progress.close()
+	progress.line.forgets()
 	if err != nil {
 		return p.stopped(err)
 	}

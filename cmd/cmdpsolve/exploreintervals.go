@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -36,7 +35,7 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 		return nil, errors.New("limits on the mean of the worst episodes and intervals of probabilities: want one of them")
 	}
 	begin := time.Now()
-	r, _, err := e.options.solveRobust(ctx, p, p.Task, e.options.robustOptions(), io.Discard)
+	r, _, err := e.options.solveRobust(ctx, p, p.Task, e.options.robustOptions(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 		var planner *exact.Planner
 		planner, err = e.Planner()
 		if err == nil {
-			low, high, err = planner.Ranges(ctx, exact.Options{})
+			low, high, err = planner.Ranges(ctx)
 		}
 	}
 	if err != nil {

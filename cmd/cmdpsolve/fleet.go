@@ -55,7 +55,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	if err != nil {
 		return err
 	}
-	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts, progress := c.exact(c.status, p.transitions(), p.Sense())
 	opts.NoNearest, opts.Budget = true, c.budget
 	begin := time.Now()
 	var plan *fleet.Plan
@@ -72,7 +72,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	if err == nil && plan.Status == exact.Infeasible && (safe == nil || safe.Without.Status == exact.Infeasible) {
 		clash, err = c.conflict(ctx, p, opts, begin)
 	}
-	progress.close()
+	progress.line.forgets()
 	if err != nil {
 		return p.stopped(err)
 	}
@@ -156,7 +156,7 @@ func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) err
 		return nil
 	}
 	if c.policy != "" {
-		if err := writeTypes(p, c.policy, plan); err != nil {
+		if err := c.writeTypes(p, c.policy, plan); err != nil {
 			return err
 		}
 		for k := range d.Types {
@@ -174,19 +174,19 @@ func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) err
 }
 
 // writePolicy writes the policy of an answer, or those of all types of a fleet.
-func (p *loaded) writePolicy(path string, policy *exact.Policy, mixture []exact.WeightedPolicy,
+func (s streams) writeAnswer(p *loaded, path string, policy *exact.Policy, mixture []exact.WeightedPolicy,
 	parts []exact.PartMixture) error {
 	if p.isFleet() {
-		return writeTypes(p, path, p.Fleet().Plan(&exact.Result{Parts: parts}))
+		return s.writeTypes(p, path, p.Fleet().Plan(&exact.Result{Parts: parts}))
 	}
-	return problem.WritePolicy(path, p.Process, p.PlanRows(policy, mixture))
+	return s.writeRows(path, p.Process, p.PlanRows(policy, mixture))
 }
 
 // writeTypes writes the policies of all types, each to a file of its own.
-func writeTypes(p *loaded, path string, plan *fleet.Plan) error {
+func (s streams) writeTypes(p *loaded, path string, plan *fleet.Plan) error {
 	for k := range plan.Types {
 		of := p.Fleet().Members[k]
-		err := problem.WritePolicy(typeFile(path, p.Fleet().Types[k].Name), of.Process,
+		err := s.writeRows(typeFile(path, p.Fleet().Types[k].Name), of.Process,
 			of.PlanRows(mixtureOf(&plan.Types[k])))
 		if err != nil {
 			return err

@@ -246,7 +246,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	begin := time.Now()
 	f, err := p.Front(ctx, wanted, opts)
-	progress.close()
+	progress.line.forgets()
 	if err != nil {
 		return p.stopped(err)
 	}
@@ -302,7 +302,7 @@ func (c *frontCommand) conclude(ctx context.Context, p *loaded, rep *frontReport
 func (c *frontCommand) options(p *loaded) (exact.FrontOptions, *planProgress) {
 	opts := exact.FrontOptions{Points: c.points}
 	var progress *planProgress
-	opts.Options, progress = c.exact(c.err, p.transitions(), 1)
+	opts.Options, progress = c.exact(c.status, p.transitions(), 1)
 	opts.Budget = c.budget
 	opts.Each = progress.point
 	return opts, progress
@@ -327,7 +327,7 @@ func (c *frontCommand) writeFiles(ctx context.Context, p *loaded, rep *frontRepo
 			if err := v.at.Recover(ctx); err != nil {
 				return err
 			}
-			if err := p.as(v.at.Query).writePolicy(v.File, v.at.Policy, v.at.Mixture, v.at.Parts); err != nil {
+			if err := c.writeAnswer(p.as(v.at.Query), v.File, v.at.Policy, v.at.Mixture, v.at.Parts); err != nil {
 				return err
 			}
 		}

@@ -22,11 +22,11 @@ writes that problem as a problem file to standard output, in YAML or with
 		Example: `  cmdpsolve instances
   cmdpsolve instances garnet:S=50,A=4,H=10,d=3,seed=1 > garnet.yaml`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return s.write(instancesReport(instance.List()), *format)
 			}
-			p, err := instance.NewWithin(args[0], mostBytes())
+			p, err := instance.NewWithin(cmd.Context(), args[0], mostBytes())
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}

@@ -3,14 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // patience is how long a command may take to end by itself once it was interrupted.
@@ -103,12 +100,4 @@ func (o *output) finish(ctx context.Context, err error, json bool) error {
 		return failed(werr)
 	}
 	return err
-}
-
-// clearStatus takes away what a status line of a command that was left still shows.
-func clearStatus(w io.Writer) {
-	f, ok := w.(*os.File)
-	if ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprint(f, "\r\x1b[K")
-	}
 }

@@ -229,7 +229,7 @@ func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenc
 		return err
 	}
 	begin := time.Now()
-	r, set, err := c.solveRobust(ctx, p, p.Task, c.robustOptions(), c.err)
+	r, set, err := c.solveRobust(ctx, p, p.Task, c.robustOptions(), c.status)
 	if err != nil {
 		return err
 	}
@@ -285,17 +285,16 @@ func (c *planCommand) robustOptions() robust.SolveOptions {
 	return opts
 }
 
-// solveRobust plans for a task over the set of a problem. w shows the progress.
+// solveRobust plans for a task over the set of a problem. The line shows how far that is.
 func (o *planOptions) solveRobust(
-	ctx context.Context, p *loaded, task cmdp.Task, opts robust.SolveOptions, w io.Writer,
+	ctx context.Context, p *loaded, task cmdp.Task, opts robust.SolveOptions, line *statusLine,
 ) (*robust.Result, *robust.Set, error) {
-	progress := &robustProgress{statusLine: newStatusLine(w, o.quiet), sense: p.Sense()}
-	defer progress.close()
-	set, err := p.set(robust.Spec{Workers: o.parallel, Working: progress.working})
+	set, err := p.set(robust.Spec{Workers: o.parallel})
 	if err != nil {
 		return nil, nil, err
 	}
-	opts.Progress = progress.round
+	opts.Progress = func(rounds int, bound, objective float64) { line.round(p.Sense(), rounds, bound, objective) }
+	defer line.forgets()
 	r, err := robust.Solve(ctx, set, task, opts)
 	if err != nil {
 		return nil, nil, p.stopped(err)
@@ -522,7 +521,7 @@ func (c *planCommand) writeWorst(
 	}
 	of := p.Ordinary(m)
 	of.Name = p.title() + ", worst model"
-	err := writeFile(c.worst.worst, func(out io.Writer) error { return problem.Write(out, of) })
+	err := c.writeFile(c.worst.worst, func(out io.Writer) error { return problem.Write(out, of) })
 	if err != nil {
 		return nil, failed(fmt.Errorf("%s: %w", c.worst.worst, trim(err)))
 	}

@@ -171,7 +171,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	runErr := c.play(ctx, c.err, s.trials, s.keeper, s.about)
+	runErr := c.play(ctx, c.status, s.trials, s.keeper, s.about)
 	c.simulator.close()
 	data := s.summary()
 	var filesErr error

@@ -85,7 +85,7 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 		}
 		learned.Feasible = &feasible
 		list = append(list, learned)
-		if err := problem.WritePolicy(c.files.policy, s.p.Process, learnedRows(s.p, best)); err != nil {
+		if err := c.writeRows(c.files.policy, s.p.Process, learnedRows(s.p, best)); err != nil {
 			return list, err
 		}
 	}
@@ -100,7 +100,7 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 	if err != nil {
 		return nil, err
 	}
-	return append(list, learned), problem.WritePolicy(c.files.mixture, s.p.Process, learnedRows(s.p, mixture))
+	return append(list, learned), c.writeRows(c.files.mixture, s.p.Process, learnedRows(s.p, mixture))
 }
 
 // learned says what a policy is worth in the model.

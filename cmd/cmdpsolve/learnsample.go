@@ -15,7 +15,6 @@ import (
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/simulator"
 
 	"github.com/spf13/pflag"
@@ -324,7 +323,7 @@ func (c *learnCommand) concludeSampled(ctx context.Context, p *loaded, plan *bas
 	}
 	var writeErr error
 	if c.files.policy != "" && d.Status == "sampled" {
-		writeErr = problem.WritePolicy(c.files.policy, p.Process, p.PlanRows(plan.Policy, nil))
+		writeErr = c.writeRows(c.files.policy, p.Process, p.PlanRows(plan.Policy, nil))
 	}
 	if err := c.write(d.report(p), *c.format); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -87,9 +86,6 @@ func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name st
 	if o.stored {
 		opts.Generate = 0
 	}
-	line := newStatusLine(os.Stderr, false)
-	defer line.close()
-	opts.Working = line.working
 	q, err := query.New(ctx, p, opts)
 	if err == nil && !o.each {
 		q, err = q.Best(ctx)

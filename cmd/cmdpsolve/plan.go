@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,15 +52,14 @@ func (o *planOptions) check() error {
 // manyTransitions is from where on planning takes so much memory that garbage is collected by what is free.
 const manyTransitions = 1 << 18
 
-// exact returns the options of the solver for a model with so many transitions. w shows the progress.
-func (o *planOptions) exact(w io.Writer, transitions int, sense float64) (exact.Options, *planProgress) {
+// exact returns the options of the solver for a model with so many transitions, and what shows on the line how far it
+// is.
+func (o *planOptions) exact(line *statusLine, transitions int, sense float64) (exact.Options, *planProgress) {
 	if transitions >= manyTransitions {
 		available.Limit()
 	}
-	progress := &planProgress{statusLine: newStatusLine(w, o.quiet), sense: sense}
-	opts := o.solver(progress.show)
-	opts.Working = progress.working
-	return opts, progress
+	progress := &planProgress{line: line, sense: sense}
+	return o.solver(progress.show), progress
 }
 
 // stopped turns an error of the solver into one of the command.
@@ -337,7 +335,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	if err != nil {
 		return err
 	}
-	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts, progress := c.exact(c.status, p.transitions(), p.Sense())
 	opts.NoNearest, opts.Budget = p.Horizon() == 0 && !c.show, c.solving()
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
@@ -347,7 +345,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		clash, err = c.conflict(ctx, p, opts, begin)
 		r.Phases = append(r.Phases, exact.Phase{Name: "conflict", Time: time.Since(verdict)})
 	}
-	progress.close()
+	progress.line.forgets()
 	if err == nil {
 		p, err = p.remembering(r.Product)
 	}
@@ -414,7 +412,7 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 		c.notWritten(c.policy, "none is known to be what is wanted")
 		return nil
 	}
-	return problem.WritePolicy(c.policy, p.Process, p.PlanRows(r.Policy, r.Mixture))
+	return c.writeRows(c.policy, p.Process, p.PlanRows(r.Policy, r.Mixture))
 }
 
 // notWritten says that a policy is not written, and that one of before would be taken for it.
@@ -527,7 +525,7 @@ func (c *planCommand) writePlayers(p *loaded, agent, opponent *cmdp.Randomized) 
 		case w.policy == nil:
 			c.notWritten(w.path, "the opponent has none that keeps the returns from the target")
 		default:
-			errs = append(errs, problem.WritePolicy(w.path, p.Process, p.PolicyRows(w.policy, w.player)))
+			errs = append(errs, c.writeRows(w.path, p.Process, p.PolicyRows(w.policy, w.player)))
 		}
 	}
 	return errors.Join(errs...)

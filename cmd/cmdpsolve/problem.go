@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,16 +50,11 @@ func (p *loaded) remembering(product *monitor.ProductModel) (*loaded, error) {
 	return p.as(q), nil
 }
 
-// readFile reads a problem file. On a terminal it shows how much has been read, if that
-// takes long.
+// readFile reads a problem file.
 func readFile(name string, opts problem.ReadOptions) (*problem.Problem, error) {
 	if name == "-" {
 		return problem.ReadFrom(os.Stdin, "standard input", opts)
 	}
-	line := newStatusLine(os.Stderr, false)
-	defer line.close()
-	opts.Progress = line.reading(name)
-	opts.Exploring = line.exploring(name)
 	return problem.ReadWith(name, opts)
 }
 
@@ -144,7 +140,11 @@ func read(name string, opts problem.ReadOptions) (*problem.Problem, error) {
 		return nil, fmt.Errorf("--set: %s is a built-in instance, which has no constants: its parameters stand "+
 			"behind a colon, see cmdpsolve instances", kind)
 	}
-	p, err := instance.NewWithin(name, opts.Bytes)
+	ctx := opts.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	p, err := instance.NewWithin(ctx, name, opts.Bytes)
 	if err != nil && !builtIn {
 		if similar := similarProblem(name); similar != "" {
 			return nil, fmt.Errorf("%q is neither a file nor a built-in instance%s", name, similar)

@@ -10,42 +10,52 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cmdp/language"
 
 	"golang.org/x/term"
 )
 
-// A statusLine is a line of a terminal that says how far a command is, if that takes more than half a second.
-// Its methods may be called on nil, which stands for something else than a terminal, and concurrently.
+// A statusLine is a line of a terminal that says how far a command is, if that takes more than half a second. There is
+// one for a command. Its methods may be called on nil, which stands for something else than a terminal, and
+// concurrently.
 type statusLine struct {
 	w           io.Writer
+	columns     func() int // that the terminal has
 	mu          sync.Mutex
 	begin, last time.Time
 	shown, over bool
-	wait        *time.Timer // until the first text has to be there
+	known       func() string // what is known so far, which stands before what is being done
+	wait        *time.Timer   // until the first text has to be there
 }
 
-func newStatusLine(w io.Writer, quiet bool) *statusLine {
+// newStatusLine returns the status line of a terminal, nil if w is none.
+func newStatusLine(w io.Writer) *statusLine {
 	f, ok := w.(*os.File)
-	if quiet || !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
-	return beginStatusLine(w)
+	return beginStatusLine(w, func() int {
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return report.Width
+		}
+		return width
+	})
 }
 
-func beginStatusLine(w io.Writer) *statusLine {
-	l := &statusLine{w: w, begin: time.Now()}
+func beginStatusLine(w io.Writer, columns func() int) *statusLine {
+	l := &statusLine{w: w, columns: columns, begin: time.Now()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// The first step of a large problem may take long; so that nobody waits without a sign, this comes before.
-	l.wait = time.AfterFunc(soon, func() { l.show(func(time.Duration) string { return "working" }) })
+	l.wait = time.AfterFunc(soon, func() { l.working("working", math.NaN()) })
 	return l
 }
 
 // soon is what a command may take without a sign.
 const soon = 500 * time.Millisecond
 
-// show shows a text, if the last one was shown a while ago.
+// show shows a text, if the last one was shown a while ago. What does not fit into the line is left out, for a line
+// that goes on below could not be taken away.
 func (l *statusLine) show(text func(took time.Duration) string) {
 	if l == nil {
 		return
@@ -58,54 +68,83 @@ func (l *statusLine) show(text func(took time.Duration) string) {
 	}
 	l.last, l.shown = now, true
 	l.wait.Stop()
-	fmt.Fprint(l.w, "\r\x1b[K"+report.Clean(text(now.Sub(l.begin)))) // a terminal that went away is no reason to stop
-}
-
-// reading returns a function that shows how much of a file has been read.
-func (l *statusLine) reading(name string) func(part float64) {
-	return func(part float64) {
-		l.show(func(time.Duration) string { return fmt.Sprintf("reading %s, %.0f%%", name, 100*part) })
+	line := []rune(report.Clean(text(now.Sub(l.begin))))
+	if most := max(1, l.columns()-1); len(line) > most {
+		line = append(line[:most-1], '…')
 	}
+	fmt.Fprint(l.w, "\r\x1b[K"+string(line)) // a terminal that went away is no reason to stop
 }
 
-// working shows what is done, and the part of it that is done, NaN where nobody knows.
+// working shows what is done, and the part of it that is done, NaN where nobody knows. It is a [progress.Func].
 func (l *statusLine) working(what string, part float64) {
-	l.show(func(time.Duration) string { return doing(what, part) })
+	l.show(func(time.Duration) string {
+		text := what
+		if l.known != nil {
+			text = l.known() + ", " + what
+		}
+		if !math.IsNaN(part) {
+			text += fmt.Sprintf(", %.0f%%", 100*part)
+		}
+		return text
+	})
 }
 
-func doing(what string, part float64) string {
-	if math.IsNaN(part) {
-		return what
+// knows shows what is known so far and more, if it is time to show something. What is known also stands before what is
+// done from then on, in whichever goroutine.
+func (l *statusLine) knows(known, more func() string) {
+	if l == nil {
+		return
 	}
-	return fmt.Sprintf("%s, %.0f%%", what, 100*part)
+	l.mu.Lock()
+	l.known = known
+	l.mu.Unlock()
+	l.show(func(time.Duration) string {
+		text := known()
+		if m := more(); m != "" {
+			text += ", " + m
+		}
+		return text
+	})
 }
 
-// exploring returns a function that shows how many states of a model have been found.
-func (l *statusLine) exploring(name string) func(language.Progress) {
-	return func(p language.Progress) {
-		l.show(func(took time.Duration) string {
-			return fmt.Sprintf("exploring %s: %s, %s, %.0f states a second", name, count(p.States, "state"),
-				count(p.Transitions, "transition"), float64(p.Explored)/took.Seconds())
-		})
-	}
-}
-
-func (l *statusLine) close() {
+// forgets ends what knows has said, since what follows is about something else.
+func (l *statusLine) forgets() {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wait.Stop()
-	l.over = true
+	l.known = nil
+}
+
+// clear takes the line away, so that something else can be written. What is shown later comes on a new line.
+func (l *statusLine) clear() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.shown {
 		fmt.Fprint(l.w, "\r\x1b[K")
 	}
+	l.shown = false
+}
+
+// close takes the line away for good.
+func (l *statusLine) close() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.wait.Stop()
+	l.over = true
+	l.mu.Unlock()
+	l.clear()
 }
 
 // planProgress shows how far a solver is.
 type planProgress struct {
-	*statusLine
+	line   *statusLine
 	sense  float64
 	total  int // value iterations of all optima so far
 	points int // of a trade-off curve so far
@@ -113,7 +152,8 @@ type planProgress struct {
 
 func (p *planProgress) show(_ int, bound, objective float64) {
 	p.total++
-	p.statusLine.show(func(time.Duration) string {
+	total := p.total
+	p.line.knows(func() string { return count(total, "value iteration") }, func() string {
 		text := "looking for a policy that keeps the limits"
 		switch {
 		case p.points > 0:
@@ -123,58 +163,22 @@ func (p *planProgress) show(_ int, bound, objective float64) {
 		case !math.IsInf(objective, 0):
 			text = "objective " + report.Brief(p.sense*objective)
 		}
-		return count(p.total, "value iteration") + ", " + text
+		return text
 	})
 }
 
-// working shows what a solver does before or during a value iteration.
-func (p *planProgress) working(what string, part float64) {
-	p.statusLine.show(func(time.Duration) string {
-		if p.total > 0 {
-			return count(p.total, "value iteration") + ", " + doing(what, part)
+// round shows what a search over a set of models knows after a round.
+func (l *statusLine) round(sense float64, rounds int, bound, objective float64) {
+	l.knows(func() string {
+		found := count(rounds, "round")
+		if !math.IsInf(objective, 0) {
+			found += ", objective " + report.Brief(sense*objective)
 		}
-		return doing(what, part)
-	})
-}
-
-// robustProgress shows how far planning for a set of models is: the phase of the search, its rounds, the best objective
-// and bound, and how far a value iteration of a large model is.
-type robustProgress struct {
-	*statusLine
-	sense float64
-	mu    sync.Mutex
-	phase string
-	best  string
-}
-
-// round takes in what a round of the search found.
-func (p *robustProgress) round(rounds int, bound, objective float64) {
-	best := ", " + count(rounds, "round")
-	if !math.IsInf(objective, 0) {
-		best += ", objective " + report.Brief(p.sense*objective)
-	}
-	if !math.IsInf(bound, 0) {
-		best += ", bound " + report.Brief(p.sense*bound)
-	}
-	p.mu.Lock()
-	p.best = best
-	p.mu.Unlock()
-	p.working("", math.NaN())
-}
-
-// working takes in what is done: a phase of the search, or a part of something that takes long.
-func (p *robustProgress) working(what string, part float64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	detail := ""
-	switch {
-	case !math.IsNaN(part):
-		detail = fmt.Sprintf(", %s, %.0f%%", what, 100*part)
-	case what != "":
-		p.phase = what
-	}
-	text := p.phase + p.best + detail
-	p.statusLine.show(func(time.Duration) string { return text })
+		if !math.IsInf(bound, 0) {
+			found += ", bound " + report.Brief(sense*bound)
+		}
+		return found
+	}, func() string { return "looking for better plans" })
 }
 
 // point counts a point of a trade-off curve.

@@ -120,7 +120,7 @@ func (c *planCommand) addRobustSwept(
 			opts.Start = append(opts.Start, part.Policy)
 		}
 	}
-	r, _, err := c.solveRobust(ctx, of, of.Task, opts, c.err)
+	r, _, err := c.solveRobust(ctx, of, of.Task, opts, c.status)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/atomicfile"
 	"cmdpsolve/internal/nearest"
 
@@ -73,6 +74,7 @@ type streams struct {
 	files    *fileUses            // what is read and written
 	command  []string             // the arguments, nil if results are not to keep them
 	args     []string             // the arguments
+	status   *statusLine          // says how far a command is
 }
 
 // made says with which command a result was made.
@@ -84,6 +86,7 @@ func (m *made) by(command []string) { m.Command = command }
 
 // write writes a report to out. The data keeps the command.
 func (s streams) write(rep *report.Report, f report.Format) error {
+	s.status.clear()
 	data, result := rep.Data.(interface{ by([]string) })
 	if result && s.command != nil {
 		data.by(append([]string{"cmdpsolve"}, s.command...))
@@ -94,6 +97,7 @@ func (s streams) write(rep *report.Report, f report.Format) error {
 
 // say writes a message of one or more lines.
 func (s streams) say(format string, args ...any) {
+	s.status.clear()
 	for _, line := range report.Wrap(report.Clean(fmt.Sprintf(format, args...)), report.Width) {
 		fmt.Fprintln(s.err, line)
 	}
@@ -111,17 +115,22 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	files := new(fileUses)
 	files.stream("standard output", stdout, true)
 	opts := &problem.ReadOptions{Opened: func(path string) { files.reads("", path) }}
-	root := newRoot(streams{out: out, err: stderr, problem: opts, files: files, command: args, args: args})
+	line := newStatusLine(stderr)
+	if line != nil {
+		ctx = progress.With(ctx, line.working)
+	}
+	root := newRoot(streams{out: out, err: stderr, problem: opts, files: files, command: args, args: args,
+		status: line})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	line.close()
 	if errors.Is(err, context.Canceled) {
 		err = failed(errInterrupted)
 	}
 	err = out.finish(ctx, err, asksJSON(cmd))
 	if ctx.Err() != nil {
-		clearStatus(stderr)
 		atomicfile.DiscardAll()
 	}
 	if err == nil {
@@ -163,6 +172,9 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if quiet := cmd.Flags().Lookup("quiet"); quiet != nil && quiet.Value.String() == "true" {
+				s.status.close()
+			}
 			s.files.given(cmd, args)
 			if asked := s.problem.Property; asked != nil && asked.File != inlineProperty {
 				s.files.reads("--property "+asked.File, asked.File)

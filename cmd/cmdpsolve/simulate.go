@@ -82,6 +82,7 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	c.memoryOptions.addFlags(f)
 	c.simulator.addFlags(f)
 	c.fleet.addFlags(f)
+	f.Bool("quiet", false, "no progress")
 	c.flags = f
 	c.format = addFormat(f)
 	return cmd
@@ -166,10 +167,8 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 	} else if err := checkEnds(p.Returns, expected); err != nil {
 		return nil, usage("--policy %s: %w", c.policy, err)
 	}
-	for range c.episodes {
-		if err := sim.Play(ctx); err != nil {
-			return nil, stopped(err)
-		}
+	if err := sim.PlayAll(ctx, c.episodes); err != nil {
+		return nil, stopped(err)
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
 	if p.Uncertain() {

@@ -54,7 +54,7 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	runErr := c.play(ctx, c.err, mine, folder, aboutTrial)
+	runErr := c.play(ctx, c.status, mine, folder, aboutTrial)
 	if runErr == nil && !part.Whole() {
 		if c.plot != "" {
 			c.say("nothing is drawn to %s for a part of the suite: see --merge", c.plot)

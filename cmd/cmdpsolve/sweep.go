@@ -160,9 +160,8 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	for _, l := range c.sweep.over {
 		rep.Over = append(rep.Over, overWords(l))
 	}
-	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts, progress := c.exact(c.status, p.transitions(), p.Sense())
 	opts.NoNearest = p.Horizon() == 0
-	defer progress.close()
 	since := time.Now()
 	for one, err := range p.Sweep(ctx, c.sweep.over, opts) {
 		switch {
@@ -176,7 +175,7 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 		}
 		since = time.Now()
 	}
-	progress.close()
+	progress.line.forgets()
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
 	if err := c.drawSweep(rep.figure(p.title())); err != nil {
 		return err
@@ -235,7 +234,7 @@ func (c *planCommand) addSwept(p *loaded, s *query.Swept, took time.Duration, re
 	if err := os.MkdirAll(filepath.Dir(one.Policy), 0o777); err != nil {
 		return failed(err)
 	}
-	return failed(q.writePolicy(one.Policy, s.Result.Policy, s.Result.Mixture, s.Result.Parts))
+	return failed(c.writeAnswer(q, one.Policy, s.Result.Policy, s.Result.Mixture, s.Result.Parts))
 }
 
 // sweptVerdict is infeasible if limits can be kept in none of the plans, and undecided if one of them is.

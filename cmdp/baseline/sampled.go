@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -392,7 +393,10 @@ type sampler struct {
 // kernel samples the choices of step h.
 func (s *sampler) kernel(h int) (cmdp.Kernel, error) {
 	k := cmdp.Kernel{First: s.shape.AgentOffsets()[min(h, len(s.shape.AgentOffsets())-1)], Offset: []int{0}}
-	for state := range s.shape.States() {
+	states, steps := s.shape.States(), max(1, s.shape.Horizon())
+	tell := progress.Of(s.ctx)
+	for state := range states {
+		tell.Tell("sampling choices", (float64(h)+float64(state)/float64(states))/float64(steps))
 		for a := range s.shape.Actions(h, state) {
 			if err := s.ctx.Err(); err != nil {
 				return k, err

@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -44,7 +45,7 @@ type transient struct {
 }
 
 func newAverageReward(ctx context.Context, m *cmdp.Model, workers int, c relevance,
-	tell markov.Progress) (*averageReward, error) {
+	tell progress.Func) (*averageReward, error) {
 	q, err := analyseReachable(ctx, m, workers, tell)
 	if err != nil {
 		return nil, err

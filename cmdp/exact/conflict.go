@@ -107,7 +107,7 @@ func (c *conflictSearch) findBox() error {
 	if c.box != nil {
 		return nil
 	}
-	lower, upper, err := c.Ranges(c.ctx, Options{})
+	lower, upper, err := c.Ranges(c.ctx)
 	if err != nil {
 		return err
 	}

@@ -835,7 +835,7 @@ func asked(t *testing.T, p func() *exact.Planner, task cmdp.Task) (said string) 
 	}
 	for _, ask := range []func(*exact.Planner) (lower, upper []float64, err error){
 		func(q *exact.Planner) (lower, upper []float64, err error) {
-			return q.Ranges(t.Context(), exact.Options{})
+			return q.Ranges(t.Context())
 		},
 		func(q *exact.Planner) (lower, upper []float64, err error) { return q.Extent(t.Context()) },
 	} {

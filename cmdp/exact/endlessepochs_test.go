@@ -337,11 +337,11 @@ func gainsAlong(m *cmdp.Model, r *ray, gain, dir []float64) bool {
 
 func sameRanges(t *testing.T, i int, p, q *Planner) {
 	t.Helper()
-	lower, upper, err := p.Ranges(t.Context(), Options{})
+	lower, upper, err := p.Ranges(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, most, err := q.Ranges(t.Context(), Options{})
+	least, most, err := q.Ranges(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +357,7 @@ func sameRanges(t *testing.T, i int, p, q *Planner) {
 func drawTotalsTask(t *testing.T, rng *rand.Rand, q *Planner) cmdp.Task {
 	t.Helper()
 	d := q.m.Dim()
-	lower, upper, err := q.Ranges(t.Context(), Options{})
+	lower, upper, err := q.Ranges(t.Context())
 	for j := range lower {
 		lower[j], upper[j] = math.Max(lower[j], -Boundless), math.Min(upper[j], Boundless)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -23,7 +24,7 @@ type epochTotals struct {
 	allowed  *choiceSets   // those that are offered and that policies with finite totals may take
 	harm     bool          // policies may go on for ever in an epoch for a return that has to be finite
 	chain    markov.Chain
-	progress markov.Progress
+	progress progress.Func
 	pass     epochPass
 }
 
@@ -113,7 +114,7 @@ func (p *epochTotals) traits() traits {
 	return out
 }
 
-func (p *epochTotals) configure(tell markov.Progress, _ float64, _ bool) { p.progress = tell }
+func (p *epochTotals) configure(tell progress.Func, _ float64, _ bool) { p.progress = tell }
 
 // extent sets lower and upper to the extremes of each total over all policies, rounded outwards, ±Boundless where
 // there are none.

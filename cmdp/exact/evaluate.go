@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -53,7 +54,7 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 		out.Returns, err = p.evaluate(ctx, only)
 		return out, err
 	}
-	p, err := newAverageReward(ctx, process, 1, noneRelevant(m.Dim()), nil) // totals may go on
+	p, err := newAverageReward(ctx, process, 1, noneRelevant(m.Dim()), progress.Of(ctx)) // totals may go on
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 )
 
 // finiteHorizon is the pricer of a model with a finite horizon: value iteration from the
@@ -15,7 +16,7 @@ import (
 type finiteHorizon struct {
 	m           *cmdp.Model
 	workers     int
-	progress    markov.Progress
+	progress    progress.Func
 	longestRow  int              // most successors of a choice
 	mostReturn  [][]float64      // of each kernel, the largest magnitude of each return
 	v, vNext    []float64        // S: values in the direction
@@ -94,7 +95,7 @@ func (f *finiteHorizon) traits() traits {
 	return t
 }
 
-func (f *finiteHorizon) configure(tell markov.Progress, _ float64, _ bool) { f.progress = tell }
+func (f *finiteHorizon) configure(tell progress.Func, _ float64, _ bool) { f.progress = tell }
 
 func (f *finiteHorizon) extent(_ context.Context, lower, upper []float64) error {
 	d := f.m.Dim()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -51,7 +52,7 @@ func (f *front) solveFirst(p pricer, weights [][]float64) (out []*supportingPoin
 	}
 	f.configure(p, aims[0])
 	priced, err := f.simultaneous.price(f.ctx, gradients, aims)
-	p.configure(f.opts.Working, 0, false)
+	p.configure(progress.Of(f.ctx), 0, false)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (f *front) solve(p pricer, gradient []float64, aim float64, unlimited bool,
 func (f *front) withoutLimits(p pricer, gradient []float64, aim float64,
 	known *pricedPolicy) (*supportingPoint, error) {
 	f.configure(p, aim)
-	defer p.configure(f.opts.Working, 0, false)
+	defer p.configure(progress.Of(f.ctx), 0, false)
 	for found := known; ; found = nil {
 		f.result.Iterations++
 		if found == nil {
@@ -147,7 +148,7 @@ func (f *front) withoutLimits(p pricer, gradient []float64, aim float64,
 		}
 		if found.approximate && r.Gap > aim {
 			aim = 0
-			p.configure(f.opts.Working, 0, true)
+			p.configure(progress.Of(f.ctx), 0, true)
 			continue
 		}
 		c := newColumn(*found, gradient)
@@ -169,7 +170,7 @@ func (f *front) configure(p pricer, aim float64) {
 	if aim == 0 {
 		enough = 0.01 * f.opts.Error
 	}
-	p.configure(f.opts.Working, enough, true)
+	p.configure(progress.Of(f.ctx), enough, true)
 }
 
 // lazily returns the policy that work makes, when it is asked for.

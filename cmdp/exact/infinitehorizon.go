@@ -8,6 +8,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -46,7 +47,7 @@ type infiniteHorizon struct {
 }
 
 func newInfiniteHorizon(ctx context.Context, m *cmdp.Model, workers int, c relevance,
-	tell markov.Progress) (*infiniteHorizon, error) {
+	tell progress.Func) (*infiniteHorizon, error) {
 	p, err := analyseReachable(ctx, m, workers, tell)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func newInfiniteHorizon(ctx context.Context, m *cmdp.Model, workers int, c relev
 
 // analyseReachable returns the pricer of all that is reached, to which nothing matters.
 func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
-	tell markov.Progress) (p *infiniteHorizon, err error) {
+	tell progress.Func) (p *infiniteHorizon, err error) {
 	p = &infiniteHorizon{policyEvaluator: policyEvaluator{m: m, k: m.Kernel(0), progress: tell, gamma: m.Discount()},
 		workers: workers, longestRow: markov.LongestRow(m.Kernel(0))}
 	for s := range m.States() {
@@ -140,7 +141,7 @@ func (p *infiniteHorizon) pricer(ctx context.Context, c relevance) (pricer, erro
 	return &totalReward{q}, nil
 }
 
-func (p *infiniteHorizon) configure(tell markov.Progress, enough float64, proving bool) {
+func (p *infiniteHorizon) configure(tell progress.Func, enough float64, proving bool) {
 	p.progress = tell
 	p.tolerance = enough
 	p.certifies = proving

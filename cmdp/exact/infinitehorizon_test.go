@@ -251,7 +251,7 @@ func TestLargeStationary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 4))
 	m := randomModel(t, rng, shapeOf{states: 300, actions: 3, dim: 3, successors: 4, discount: 0.98})
 	for _, model := range []*cmdp.Model{m, ending(t, m)} {
-		lower, upper, err := exact.PlannerOf(t, model).Ranges(context.Background(), exact.Options{})
+		lower, upper, err := exact.PlannerOf(t, model).Ranges(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

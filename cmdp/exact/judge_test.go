@@ -46,7 +46,7 @@ func TestRanges(t *testing.T) {
 	for trial := range 40 {
 		m := randomModel(t, rng, shapeOf{states: 2, actions: 3, horizon: 2, dim: 1 + rng.IntN(3), successors: 2,
 			rests: trial%2 == 0})
-		lower, upper, err := exact.PlannerOf(t, m).Ranges(context.Background(), exact.Options{})
+		lower, upper, err := exact.PlannerOf(t, m).Ranges(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -266,7 +266,7 @@ func (k *kind) checkRanges(name string, narrow bool) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	least, most, err := k.planner.Ranges(k.t.Context(), Options{})
+	least, most, err := k.planner.Ranges(k.t.Context())
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 )
 
 // A Branch is one of the ways in which the endless runs of an answer can go on: a recurrent class of its
@@ -43,7 +44,7 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 		if err != nil {
 			return nil, err
 		}
-		p, err := newAverageReward(ctx, process, 1, noneRelevant(m.Dim()), nil)
+		p, err := newAverageReward(ctx, process, 1, noneRelevant(m.Dim()), progress.Of(ctx))
 		if err != nil {
 			return nil, err
 		}

@@ -40,10 +40,6 @@ type Options struct {
 	// Progress, if not nil, is called after every value iteration with the number of
 	// them, the best bound and the best objective so far, ±Inf before there is one.
 	Progress func(iterations int, bound, objective float64)
-	// Working, if not nil, is called now and then before and during a value iteration of a large model, with what is
-	// done and the part of it that is done, NaN where nobody knows. It may be called from several goroutines,
-	// one after the other.
-	Working func(what string, part float64)
 	// Early, if not nil, is called by [Solve] at most once, as soon as the gap is EarlyGap: with an answer without
 	// a policy, whose returns are those of a mixture of policies. It is certified like others up to the rounding of the
 	// bound, which is computed anew for the answer in the end. Others do not look at it.

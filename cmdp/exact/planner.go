@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 )
 
 // A Planner solves one task after the other of a model, see [Solve]. It keeps the policies
@@ -22,7 +22,7 @@ type Planner struct {
 	m        *cmdp.Model // nil for a sum
 	workers  int
 	width    int // dimension of a sum
-	sum      func(ctx context.Context, tell markov.Progress) (pricer, error)
+	sum      func(ctx context.Context, tell progress.Func) (pricer, error)
 	turn     chan struct{}
 	known    modelAnalysis           // of a model of totals or discounted sums, for all its pricers
 	analysed *infiniteHorizon        // of such a model, nil before the first task
@@ -404,10 +404,10 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 			s.phases = watch
 			s.newPricer = func() error {
 				p.forget()
-				if err := p.prepare(ctx, c, opts.Working); err != nil {
+				if err := p.prepare(ctx, c, progress.Of(ctx)); err != nil {
 					return err
 				}
-				p.pricer.configure(opts.Working, opts.pricingTolerance(), false)
+				p.pricer.configure(progress.Of(ctx), opts.pricingTolerance(), false)
 				before := s.traits.classes
 				s.pricer, s.pricing, s.traits = p.pricer, p.pricer, p.pricer.traits()
 				if before != nil {
@@ -436,7 +436,7 @@ func (p *Planner) withPricer(ctx context.Context, c relevance, opts Options, wor
 		return ctx.Err()
 	}
 	within, done := opts.whilePreparing(ctx)
-	err := p.prepare(within, c, opts.Working)
+	err := p.prepare(within, c, progress.Of(ctx))
 	done()
 	if err != nil {
 		return orBudget(ctx, within, err)
@@ -446,7 +446,7 @@ func (p *Planner) withPricer(ctx context.Context, c relevance, opts Options, wor
 			p.forget()
 		}
 	}()
-	p.pricer.configure(opts.Working, opts.pricingTolerance(), false)
+	p.pricer.configure(progress.Of(ctx), opts.pricingTolerance(), false)
 	return work(p.pricer)
 }
 
@@ -460,7 +460,7 @@ func (o *Options) pricingTolerance() float64 {
 
 // prepare makes the pricer for what matters, unless there is one. Where totals may go on for ever, a pricer and
 // its policies are of no use once something else matters. Any other pricer is told what matters now.
-func (p *Planner) prepare(ctx context.Context, c relevance, tell markov.Progress) error {
+func (p *Planner) prepare(ctx context.Context, c relevance, tell progress.Func) error {
 	if p.stale {
 		p.forget()
 	}
@@ -485,7 +485,7 @@ func (p *Planner) prepare(ctx context.Context, c relevance, tell markov.Progress
 }
 
 // newPricer returns the pricer for the kind of return that the model has.
-func newPricer(ctx context.Context, m *cmdp.Model, workers int, c relevance, tell markov.Progress) (pricer, error) {
+func newPricer(ctx context.Context, m *cmdp.Model, workers int, c relevance, tell progress.Func) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
@@ -513,7 +513,7 @@ func newPricer(ctx context.Context, m *cmdp.Model, workers int, c relevance, tel
 }
 
 // newPricer is the function newPricer, with what is known of the model.
-func (p *Planner) newPricer(ctx context.Context, c relevance, tell markov.Progress) (pricer, error) {
+func (p *Planner) newPricer(ctx context.Context, c relevance, tell progress.Func) (pricer, error) {
 	if p.m == nil {
 		return p.sum(ctx, tell)
 	}
@@ -534,7 +534,7 @@ func (p *Planner) newPricer(ctx context.Context, c relevance, tell markov.Progre
 }
 
 // analyse finds what is reached in a model of totals or discounted sums, unless that is known.
-func (p *Planner) analyse(ctx context.Context, tell markov.Progress) error {
+func (p *Planner) analyse(ctx context.Context, tell progress.Func) error {
 	if p.analysed == nil {
 		found, err := analyseReachable(ctx, p.m, p.workers, tell)
 		if err != nil {

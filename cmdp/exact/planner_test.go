@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
@@ -175,15 +176,15 @@ func TestWorking(t *testing.T) {
 		}
 		var told []string
 		calls, iterations := 0, 0
-		opts := exact.Options{Progress: func(n int, _, _ float64) { iterations = n },
-			Working: func(what string, part float64) {
-				if calls++; !(part >= 0 && part <= 1 || math.IsNaN(part)) {
-					t.Errorf("%s: part %g", what, part)
-				}
-				if iterations == 0 && !slices.Contains(told, what) {
-					told = append(told, what)
-				}
-			}}
+		opts := exact.Options{Progress: func(n int, _, _ float64) { iterations = n }}
+		ctx := progress.With(t.Context(), func(what string, part float64) {
+			if calls++; !(part >= 0 && part <= 1 || math.IsNaN(part)) {
+				t.Errorf("%s: part %g", what, part)
+			}
+			if iterations == 0 && !slices.Contains(told, what) {
+				told = append(told, what)
+			}
+		})
 		box, err := geometry.NewBox([]float64{0}, []float64{1e6})
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +193,7 @@ func TestWorking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := exact.Solve(t.Context(), m, cmdp.Task{Cost: goal, Box: box}, opts); err != nil {
+		if _, err := exact.Solve(ctx, m, cmdp.Task{Cost: goal, Box: box}, opts); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(told, test.want) {
@@ -586,8 +587,8 @@ func TestMirroredRanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lower, upper, err := exact.PlannerOf(t, m).Ranges(t.Context(), exact.Options{})
-		low, high, failed := exact.PlannerOf(t, mirror).Ranges(t.Context(), exact.Options{})
+		lower, upper, err := exact.PlannerOf(t, m).Ranges(t.Context())
+		low, high, failed := exact.PlannerOf(t, mirror).Ranges(t.Context())
 		if (err == nil) != (failed == nil) {
 			t.Errorf("trial %d: %v, and in the mirror %v", trial, err, failed)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -18,7 +19,7 @@ type policyEvaluator struct {
 	k             *cmdp.Kernel
 	gamma         float64
 	mostActions   int
-	progress      markov.Progress
+	progress      progress.Func
 	quotient      *markov.Quotient // nothing being collapsed; without choices until a direction needs them
 	visitor       *markov.Visits
 	mass          []float64        // room for visits

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 )
 
 // A pricingProblem answers for a compact convex set, such as the set 𝒱 of the returns of all policies of a model, which
@@ -78,7 +79,7 @@ type pricer interface {
 	pricingProblem
 	// configure says whom to tell of what is done from now on, which relative error of a bound does not matter, 0 for
 	// rounding, and whether bounds that are not exact are to be proved all the same.
-	configure(tell markov.Progress, enough float64, proving bool)
+	configure(tell progress.Func, enough float64, proving bool)
 	// recoverPolicy returns the policy that has the occupancies of the mixture of
 	// columns, which draws as seldom as the face allows. The cost may grow by spare.
 	recoverPolicy(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error)

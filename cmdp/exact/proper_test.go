@@ -554,7 +554,7 @@ func TestLongTotals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lower, upper, err := PlannerOf(t, m).Ranges(context.Background(), Options{})
+		lower, upper, err := PlannerOf(t, m).Ranges(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,10 +31,12 @@ func (f *finiteHorizon) purify(ctx context.Context, p *Policy, face face) error 
 	for _, st := range f.m.StartStates() {
 		u.mass[st.State] = st.Probability
 	}
+	steps := len(p.steps)
 	for h := range p.steps {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		f.progress.AtStep(purifying, steps+h, 2*steps, f.m.States())
 		for _, s := range slices.Sorted(maps.Keys(p.steps[h].Mixed)) {
 			u.addPair(h, int(s), p.steps[h].Mixed[s], values[h][s])
 		}
@@ -54,6 +56,7 @@ func (f *finiteHorizon) actionReturns(ctx context.Context, p *Policy) ([]map[int
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		f.progress.AtStep(purifying, len(p.steps)-1-h, 2*len(p.steps), f.m.States())
 		k, st := f.m.Kernel(h), &p.steps[h]
 		values[h] = make(map[int32][][]float64, len(st.Mixed))
 		parallel.ForStates(f.workers, f.m.States(), len(k.Next), func(lo, hi int) float64 {

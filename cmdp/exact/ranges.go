@@ -5,16 +5,17 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/geometry"
 )
 
 // Ranges returns, for each coordinate, the least and the greatest expected return
 // over all policies, by a value iteration for each; discounted sums and totals are bounds,
-// rounded outwards, and totals may be infinite. Of opts only Working is used. Extremes of totals are found once.
-func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
+// rounded outwards, and totals may be infinite. Extremes of totals are found once.
+func (p *Planner) Ranges(ctx context.Context) (lower, upper []float64, err error) {
 	lower, upper = make([]float64, p.dim()), make([]float64, p.dim())
 	if p.m == nil {
-		err = p.withPricer(ctx, noneRelevant(p.width), opts,
+		err = p.withPricer(ctx, noneRelevant(p.width), Options{},
 			func(q pricer) error { return extremes(ctx, q, lower, upper, nil) })
 		return lower, upper, err
 	}
@@ -24,12 +25,12 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 		return lower, upper, err
 	}
 	if p.m.Horizon() == 0 && !p.m.Average() {
-		if err := p.totalRanges(ctx, lower, upper, opts.Working); err != nil {
+		if err := p.totalRanges(ctx, lower, upper, progress.Of(ctx)); err != nil {
 			return nil, nil, err
 		}
 	}
 	if p.m.Horizon() > 0 || p.m.Means() {
-		q, err := newPricer(ctx, p.m, p.workers, noneRelevant(p.m.Dim()), opts.Working)
+		q, err := newPricer(ctx, p.m, p.workers, noneRelevant(p.m.Dim()), progress.Of(ctx))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -57,7 +58,7 @@ func (p *Planner) epochRanges(ctx context.Context, lower, upper []float64) error
 }
 
 // totalRanges sets lower and upper to the extremes of totals or discounted sums.
-func (p *Planner) totalRanges(ctx context.Context, lower, upper []float64, tell markov.Progress) error {
+func (p *Planner) totalRanges(ctx context.Context, lower, upper []float64, tell progress.Func) error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()

@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -114,7 +115,7 @@ func rationals(x []float64) []*big.Rat {
 // same amount everywhere, else by a larger perturbation.
 func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	c relevance) (value *big.Rat, loss float64, err error) {
-	p, err := newInfiniteHorizon(ctx, m, 1, c, nil)
+	p, err := newInfiniteHorizon(ctx, m, 1, c, progress.Of(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -225,7 +226,7 @@ func (p *infiniteHorizon) rationalGain(dir, v func(i int) *big.Rat, s, c int) *b
 // the mean there, up to a margin that is taken off.
 func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	c relevance) (value *big.Rat, loss float64, err error) {
-	p, err := newAverageReward(ctx, m, 1, c, nil)
+	p, err := newAverageReward(ctx, m, 1, c, progress.Of(ctx))
 	if err != nil {
 		return nil, 0, err
 	}

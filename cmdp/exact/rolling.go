@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -84,7 +85,7 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	p := &RollingPlanner{task: task, prices: make([]float64, len(task.Limits))}
-	p.sum, err = newSumPricer(ctx, parts, dim, each, 1, nil)
+	p.sum, err = newSumPricer(ctx, parts, dim, each, 1, progress.Of(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
-	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -76,7 +76,7 @@ func NewSumPlanner(parts []Part, dim int, each []int, workers int) (*Planner, er
 	}
 	width := dim + len(each)*parts[0].Model.Horizon()
 	p := &Planner{workers: opts.Workers, turn: make(chan struct{}, 1), width: width}
-	p.sum = func(ctx context.Context, tell markov.Progress) (pricer, error) {
+	p.sum = func(ctx context.Context, tell progress.Func) (pricer, error) {
 		return newSumPricer(ctx, parts, dim, each, opts.Workers, tell)
 	}
 	return p, nil
@@ -113,7 +113,7 @@ func checkPart(x Part, first *cmdp.Model, dim int, each []int) error {
 }
 
 func newSumPricer(ctx context.Context, parts []Part, dim int, each []int, workers int,
-	tell markov.Progress) (*sumPricer, error) {
+	tell progress.Func) (*sumPricer, error) {
 	inner := 1 // parts are priced side by side
 	if len(parts) < workers {
 		inner = workers
@@ -230,7 +230,7 @@ func (p *sumPricer) extent(ctx context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (p *sumPricer) configure(_ markov.Progress, enough float64, proving bool) {
+func (p *sumPricer) configure(_ progress.Func, enough float64, proving bool) {
 	for _, q := range p.parts {
 		q.configure(nil, enough, proving)
 	}

@@ -34,7 +34,7 @@ func TestSumSharesBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lower, upper, err := p.Ranges(t.Context(), exact.Options{})
+			lower, upper, err := p.Ranges(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestBudgetOfSums(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lower, upper, err := p.Ranges(t.Context(), exact.Options{})
+			lower, upper, err := p.Ranges(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestWeightsAreCopies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lower, upper, err := p.Ranges(t.Context(), exact.Options{})
+			lower, upper, err := p.Ranges(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

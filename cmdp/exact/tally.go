@@ -7,6 +7,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -47,7 +48,7 @@ func (f *tallied) dim() int { return f.m.Dim() }
 
 func (f *tallied) traits() traits { return traits{singlePolicy: true} }
 
-func (f *tallied) configure(markov.Progress, float64, bool) {}
+func (f *tallied) configure(progress.Func, float64, bool) {}
 
 func (f *tallied) extent(_ context.Context, lower, upper []float64) error {
 	f.m.Shape().ReturnToGo(lower, upper, 0)

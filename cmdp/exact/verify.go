@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
 
@@ -79,7 +80,7 @@ func separationOf(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certifi
 // leastValue returns V*(dir) and a bound of its error, over policies for which what matters is finite.
 func leastValue(ctx context.Context, m *cmdp.Model, c relevance, dir []float64) (value, margin float64, err error) {
 	err = besideGrowth(c, func(i int) bool { return dir[i] != 0 }, func() error {
-		p, err := newPricer(ctx, m, 1, c, nil)
+		p, err := newPricer(ctx, m, 1, c, progress.Of(ctx))
 		if err == nil {
 			value, margin, err = p.recheck(ctx, dir)
 		}
@@ -239,7 +240,7 @@ func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list [
 	if err != nil {
 		return nil, err
 	}
-	p, err := newInfiniteHorizon(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
+	p, err := newInfiniteHorizon(ctx, m, 1, relevanceOf(m.Dim(), task).leavingOut(left), progress.Of(ctx))
 	if err != nil {
 		return nil, err
 	}

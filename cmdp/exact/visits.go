@@ -6,6 +6,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/progress"
 )
 
 // Visits returns how much each state is visited under an answer of [Solve] without a horizon:
@@ -25,7 +26,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Wei
 	}
 	out := make([]float64, m.States())
 	if m.Means() {
-		p, err := newAverageReward(ctx, m, 1, noneRelevant(m.Dim()), nil)
+		p, err := newAverageReward(ctx, m, 1, noneRelevant(m.Dim()), progress.Of(ctx))
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/internal/sample"
+	"cmdpsolve/cmdp/progress"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -51,8 +53,6 @@ type PlayOptions struct {
 	Steps int
 	// Workers bounds the number of episodes that are played at a time; 0 stands for GOMAXPROCS.
 	Workers int
-	// Progress, if not nil, is called now and then with the number of episodes that are played.
-	Progress func(episodes int)
 	// Each, if not nil, is called for each episode in turn with its returns, in the coordinates of the fleet.
 	Each func(v []float64)
 }
@@ -124,6 +124,8 @@ func Play(ctx context.Context, f *Fleet, task cmdp.Task, player Player, options 
 	time := f.clock(options.Steps)
 	s := newSums(f, task, rows)
 	s.played.Steps = time.steps
+	var played atomic.Int64
+	tell := progress.Of(ctx)
 	for first := 0; first < options.Episodes; first += chunk {
 		n := min(chunk, options.Episodes-first)
 		results := make([]*returned, n)
@@ -133,6 +135,7 @@ func Play(ctx context.Context, f *Fleet, task cmdp.Task, player Player, options 
 			if faults[part] == nil {
 				results[part], faults[part] = playEpisode(ctx, f, player, time, options.Seed, first+part)
 			}
+			tell.Tell("playing episodes", float64(played.Add(1))/float64(options.Episodes))
 		}}
 		if err := relay.Run(ctx); err != nil {
 			return nil, err
@@ -145,9 +148,6 @@ func Play(ctx context.Context, f *Fleet, task cmdp.Task, player Player, options 
 			if options.Each != nil {
 				options.Each(r.v)
 			}
-		}
-		if options.Progress != nil {
-			options.Progress(s.played.Episodes)
 		}
 	}
 	return s.finish(), nil

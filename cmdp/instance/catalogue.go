@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,11 +109,11 @@ func List() []Info {
 // the defaults, in the order of [List]. The default problems take milliseconds. A spec may ask for
 // as many states as memory holds, at some hundred thousand transitions a second and more; that
 // cannot be interrupted.
-func New(spec string) (*problem.Problem, error) { return NewWithin(spec, 0) }
+func New(spec string) (*problem.Problem, error) { return NewWithin(context.Background(), spec, 0) }
 
 // NewWithin is [New] for a model of at most so many bytes, 0 for no bound. A larger one is not built: the error is a
-// [cmdp.MemoryError].
-func NewWithin(spec string, bytes int) (*problem.Problem, error) {
+// [cmdp.MemoryError]. Of a large one ctx is told how far it is, see package progress.
+func NewWithin(ctx context.Context, spec string, bytes int) (*problem.Problem, error) {
 	name, list, given := strings.Cut(spec, ":")
 	d, err := define(strings.TrimSpace(name), list, given)
 	if err != nil {
@@ -122,6 +123,11 @@ func NewWithin(spec string, bytes int) (*problem.Problem, error) {
 		if err := large.size().Fits(bytes); err != nil {
 			return nil, fmt.Errorf("instance: %s: %w", spec, err)
 		}
+	}
+	if long, ok := d.(interface {
+		draw(context.Context) (*problem.Problem, error)
+	}); ok {
+		return long.draw(ctx)
 	}
 	return d.Problem()
 }

@@ -1,12 +1,14 @@
 package instance
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/progress"
 )
 
 // A Garnet is a random model after Archibald, McKinnon and Thomas (On the
@@ -98,31 +100,37 @@ func (g *Garnet) kernels() int {
 
 // Problem draws the model: minimise r0 with r1, r2, … at most their bounds.
 // States and actions are numbered.
-func (g Garnet) Problem() (*problem.Problem, error) {
+func (g Garnet) Problem() (*problem.Problem, error) { return g.draw(context.Background()) }
+
+func (g *Garnet) draw(ctx context.Context) (*problem.Problem, error) {
 	if err := g.check("garnet", g.parameters()); err != nil {
 		return nil, err
 	}
 	p := &problem.Problem{Name: specOf("garnet", g.parameters(), new(DefaultGarnet()).parameters()),
 		Goal: problem.Goal{Minimize: "r0"}}
-	if err := g.draw(p, nil); err != nil {
+	if err := g.drawModel(ctx, p, nil); err != nil {
 		return nil, err
 	}
-	for i, bound := range g.bounds(p.Model) {
+	bounds, err := g.bounds(ctx, p.Model)
+	if err != nil {
+		return nil, fmt.Errorf("instance: %s: %w", p.Name, err)
+	}
+	for i, bound := range bounds {
 		p.Constraints = append(p.Constraints, atMost(p.Returns[i+1], bound)...)
 	}
 	return p, nil
 }
 
-// draw completes p by the model and the names of its returns. In a game opponents holds the
+// drawModel completes p by the model and the names of its returns. In a game opponents holds the
 // number of the opponent's actions in each state.
-func (g *Garnet) draw(p *problem.Problem, opponents []int32) error {
+func (g *Garnet) drawModel(ctx context.Context, p *problem.Problem, opponents []int32) error {
 	spec := cmdp.ModelSpec{Horizon: g.Horizon, Dim: g.Dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
 	draw := &garnetDraw{
 		Garnet: g, rng: rand.New(cmdp.Stream(g.Seed, "garnet")),
 		taken: make([]int32, g.States), cuts: make([]float64, g.Branching+1),
 	}
-	for range g.kernels() {
-		spec.Kernels = append(spec.Kernels, draw.kernel())
+	for i := range g.kernels() {
+		spec.Kernels = append(spec.Kernels, draw.kernel(ctx, i))
 		if opponents != nil {
 			spec.Opponents = append(spec.Opponents, opponents)
 		}
@@ -139,17 +147,23 @@ func (g *Garnet) draw(p *problem.Problem, opponents []int32) error {
 }
 
 // bounds returns b_1 to b_{d−1}.
-func (g *Garnet) bounds(m *cmdp.Model) []float64 {
+func (g *Garnet) bounds(ctx context.Context, m *cmdp.Model) ([]float64, error) {
 	if g.Dim == 1 {
-		return nil
+		return nil, nil
 	}
 	direction := make([]float64, g.Dim)
 	direction[0] = 1
-	best := cmdp.BestReturns(m, direction)
+	best, err := cmdp.BestReturns(progress.Within(ctx, "bounds"), m, direction)
+	if err != nil {
+		return nil, err
+	}
 	for i := range direction {
 		direction[i] = 1 - direction[i]
 	}
-	cautious := cmdp.BestReturns(m, direction)
+	cautious, err := cmdp.BestReturns(progress.Within(ctx, "bounds"), m, direction)
+	if err != nil {
+		return nil, err
+	}
 	excess := 0.0
 	for i := 1; i < g.Dim; i++ {
 		excess += best[i] - cautious[i]
@@ -163,7 +177,7 @@ func (g *Garnet) bounds(m *cmdp.Model) []float64 {
 	for i := range bounds {
 		bounds[i] = cautious[i+1] + float64(g.Budget*max(0, best[i+1]-cautious[i+1]))
 	}
-	return bounds
+	return bounds, nil
 }
 
 // A garnetDraw draws kernels of one stream.
@@ -175,7 +189,7 @@ type garnetDraw struct {
 	cuts   []float64
 }
 
-func (g *garnetDraw) kernel() cmdp.Kernel {
+func (g *garnetDraw) kernel(ctx context.Context, at int) cmdp.Kernel {
 	choices := g.States * g.Actions
 	k := cmdp.Kernel{
 		First:   make([]int32, g.States+1),
@@ -187,7 +201,9 @@ func (g *garnetDraw) kernel() cmdp.Kernel {
 	for s := range g.States {
 		k.First[s+1] = int32((s + 1) * g.Actions)
 	}
+	tell, all := progress.Of(ctx), g.kernels()*choices
 	for c := range choices {
+		tell.AtStep("drawing the model", at*choices+c, all, g.Branching)
 		k.Next = g.successors(k.Next)
 		k.Prob = g.probabilities(k.Prob)
 		k.Offset[c+1] = len(k.Next)

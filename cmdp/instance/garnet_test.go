@@ -172,7 +172,11 @@ func TestGarnetBounds(t *testing.T) {
 func TestBestReturns(t *testing.T) {
 	m := mustNew(t, "garnet:S=9,A=4,H=6,d=4,stationary=false,seed=5").Model
 	for _, dir := range [][]float64{{1, 0, 0, 0}, {0, 1, 1, 1}, {1, -2, 0.5, 0}} {
-		got, want := cmdp.BestReturns(m, dir), extreme(m, dir)
+		got, err := cmdp.BestReturns(t.Context(), m, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := extreme(m, dir)
 		for i := range got {
 			if !near(got[i], want[i], 1e-12) {
 				t.Errorf("direction %v: %v, evaluated %v", dir, got, want)

@@ -63,17 +63,19 @@ func (g *GarnetGame) parameters() []parameter {
 
 // Problem draws the game: every return at most its bound, against an opponent that
 // plays best responses. States and actions are numbered.
-func (g GarnetGame) Problem() (*problem.Problem, error) {
+func (g GarnetGame) Problem() (*problem.Problem, error) { return g.draw(context.Background()) }
+
+func (g *GarnetGame) draw(ctx context.Context) (*problem.Problem, error) {
 	pairs := g.pairs()
 	if err := pairs.check("garnetgame", g.parameters()); err != nil {
 		return nil, err
 	}
 	p := &problem.Problem{Name: specOf("garnetgame", g.parameters(), new(DefaultGarnetGame()).parameters()),
 		Opponent: &problem.OpponentSpec{Policy: "best-response"}}
-	if err := pairs.draw(p, slices.Repeat([]int32{int32(g.Opponents)}, g.States)); err != nil {
+	if err := pairs.drawModel(ctx, p, slices.Repeat([]int32{int32(g.Opponents)}, g.States)); err != nil {
 		return nil, err
 	}
-	bounds, err := g.bounds(p.Model)
+	bounds, err := g.bounds(ctx, p.Model)
 	if err != nil {
 		return nil, fmt.Errorf("instance: %s: %w", p.Name, err)
 	}
@@ -94,14 +96,14 @@ func (g *GarnetGame) size() cmdp.Size {
 	return pairs.size()
 }
 
-func (g *GarnetGame) bounds(m *cmdp.Model) ([]float64, error) {
+func (g *GarnetGame) bounds(ctx context.Context, m *cmdp.Model) ([]float64, error) {
 	game, err := cmdp.NewMinimax(m)
 	if err != nil {
 		return nil, err
 	}
 	direction := make([]float64, g.Dim)
 	floats.AddConst(1, direction)
-	if _, _, err := game.Solve(context.Background(), direction); err != nil {
+	if _, _, err := game.Solve(ctx, direction); err != nil {
 		return nil, err
 	}
 	cautious := game.Agent().Clone()
@@ -109,11 +111,11 @@ func (g *GarnetGame) bounds(m *cmdp.Model) ([]float64, error) {
 	for i := range bounds {
 		clear(direction)
 		direction[i] = 1
-		_, low, err := game.Solve(context.Background(), direction)
+		_, low, err := game.Solve(ctx, direction)
 		if err != nil {
 			return nil, err
 		}
-		up, _, err := game.OpponentResponse(context.Background(), direction, cautious)
+		up, _, err := game.OpponentResponse(ctx, direction, cautious)
 		if err != nil {
 			return nil, err
 		}

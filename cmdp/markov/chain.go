@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -43,7 +44,7 @@ type Chain struct {
 	cache     rowCache // of sweeps in place
 	choices   rowCache // of a component that sweeps go over as a whole, see holdChoices
 	holder    *LeastTotal
-	progress  Progress
+	progress  progress.Func
 }
 
 // Reset makes the chain empty.

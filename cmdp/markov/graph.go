@@ -5,7 +5,11 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 )
+
+// reportEvery is how many states an analysis goes through before it looks whether it is to end, and tells of itself.
+const reportEvery = progress.Many
 
 // A Graph is the support of a kernel that is the same at every step: a state leads to
 // the successors, with positive probability, of its choices. Only the states of In take
@@ -17,7 +21,7 @@ type Graph struct {
 	In       []bool     // of each state
 	Allowed  []bool     // of each choice
 	Cycles   *Partition // no cycle leaves a part of it, and every cycle is in one; nil if that is not known
-	Progress Progress
+	Progress progress.Func
 }
 
 // Only returns the graph with the choices of a set alone.

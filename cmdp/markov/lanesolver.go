@@ -3,6 +3,7 @@ package markov
 import (
 	"context"
 
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -11,7 +12,7 @@ type laneSolver struct {
 	*SimultaneousTotals
 	rows   laneRows
 	system laneFeedback
-	tell   Progress
+	tell   progress.Func
 	above  [NumLanes]bool // see SimultaneousTotals.Above, of the components that it has solved
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -36,7 +37,7 @@ func (c *Class) moveToFront(j int) {
 // 1994, chapters 8 and 9). It remembers what it found for the rewards before, as a first guess.
 type LeastMean struct {
 	Predecessors *Predecessors // by the choices inside the end components
-	Progress     Progress
+	Progress     progress.Func
 	// Tolerance is how far a least mean may be off relative to the largest reward, 0 for rounding, and Aim how far in
 	// absolute terms.
 	Tolerance, Aim float64

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -26,7 +27,7 @@ type LeastTotal struct {
 	Quotient *Quotient
 	Reward   []float64 // of each choice, that of staying included
 	Weight   []float64 // of each choice, the sum of the magnitudes that its reward is made of
-	Progress Progress
+	Progress progress.Func
 	// Tolerance is the relative error that values may have; 0 asks for that of rounding alone.
 	Tolerance float64
 	// Perturbation multiplies what choices are made cheaper by; it is 1, and larger where rounding turned out
@@ -365,9 +366,8 @@ func (z *LeastTotal) solveLevels(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var failed atomic.Bool
-	tell := z.Progress.inTurn()
 	err := relay(z.workers, z.stages, func(first, end int32) {
-		tell.At(findingValues, float64(first)/float64(z.Quotient.Rest), int(z.Quotient.Rest))
+		z.Progress.At(findingValues, float64(first)/float64(z.Quotient.Rest), int(z.Quotient.Rest))
 		for i := first; i < end && !failed.Load(); i++ {
 			s := i
 			if z.order != nil {

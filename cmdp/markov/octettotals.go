@@ -1,6 +1,7 @@
 package markov
 
 import (
+	"cmdpsolve/cmdp/progress"
 	"context"
 	"math"
 	"slices"
@@ -22,7 +23,7 @@ type OctetTotals struct {
 	// which the larger one counts.
 	Gap      Octet
 	Relative float64
-	Progress Progress
+	Progress progress.Func
 	Workers  int // that share sweeps by windows; 0 counts as 1
 
 	// What Solve finds:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 )
 
 // TestProgressInTurn wants workers who share levels to tell what they do one after the other, in programs of one
@@ -21,14 +22,14 @@ func TestProgressInTurn(t *testing.T) {
 	}
 	k.EndState()
 	var telling, told atomic.Int32
-	tell := func(string, float64) {
+	tell := progress.Of(progress.With(t.Context(), func(string, float64) {
 		if telling.Add(1) > 1 {
 			t.Error("two tell at the same time")
 		}
 		time.Sleep(100 * time.Microsecond) // so that others come
 		telling.Add(-1)
 		told.Add(1)
-	}
+	}))
 	g := &Graph{Kernel: &k}
 	q := g.Number(partsOf(g), nil)
 	q.Fill(g, q.Origin, nil)
@@ -42,24 +43,5 @@ func TestProgressInTurn(t *testing.T) {
 	told.Store(0)
 	if ok, err := several.Solve(t.Context()); !ok || err != nil || told.Load() < layers {
 		t.Errorf("several directions: %d are told, solved %v, error %v", told.Load(), ok, err)
-	}
-}
-
-// TestProgressOfSteps: of steps through many states all together those are told of with which that many have been gone
-// through as are worth it, and which part was done before.
-func TestProgressOfSteps(t *testing.T) {
-	for _, states := range []int{1, 1000, reportEvery / 2, reportEvery, 3*reportEvery + 1} {
-		const steps = 40
-		for step := range steps {
-			var told []float64
-			Progress(func(_ string, part float64) { told = append(told, part) }).AtStep("", step, steps, states)
-			passed := false
-			for n := step*states + 1; n <= (step+1)*states; n++ {
-				passed = passed || n%reportEvery == 0
-			}
-			if passed != (told != nil) || passed && (len(told) > 1 || told[0] != float64(step)/steps) {
-				t.Fatalf("step %d through %d states: told %v", step, states, told)
-			}
-		}
 	}
 }

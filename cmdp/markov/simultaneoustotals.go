@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 )
 
@@ -23,7 +24,7 @@ type SimultaneousTotals struct {
 	Quotient *Quotient
 	// Directions hold, for each return, its weight in each direction.
 	Directions []Lanes
-	Progress   Progress
+	Progress   progress.Func
 	// Solved, if not nil, is called with states [lo, hi) that are solved, while a cache holds them, and at the same
 	// time with others where workers share them.
 	Solved func(lo, hi int32)
@@ -156,13 +157,12 @@ func (q *Quotient) heads() (head []uint8, ok bool) {
 // Solve finds values, policies and returns for the directions. It reports false where it gives up.
 func (z *SimultaneousTotals) Solve(ctx context.Context) (bool, error) {
 	var gaveUp atomic.Bool
-	tell := z.Progress.inTurn()
 	r := relay(z.workers, z.stages, func(first, end int32) {
 		if gaveUp.Load() {
 			return
 		}
 		w := <-z.solvers
-		w.tell = tell
+		w.tell = z.Progress
 		if !w.solve(ctx, first, end) {
 			gaveUp.Store(true)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -22,7 +23,7 @@ type Occupancy struct {
 // Visits computes occupancies of policies of a kernel, component by component, first ones first. It remembers the
 // last occupancy in components that are not eliminated, which is a first guess of the next.
 type Visits struct {
-	Progress Progress
+	Progress progress.Func
 	quotient *Quotient // in which nothing is merged; its choices are not needed
 	kernel   *cmdp.Kernel
 	gamma    float64

@@ -77,7 +77,7 @@ func rangesOf(t *testing.T, m *cmdp.Model) (lower, upper []float64, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Ranges(t.Context(), exact.Options{})
+	return p.Ranges(t.Context())
 }
 
 // TestEndlessAsWithHorizon: where all episodes are over after a few steps, a product without a horizon has the returns
@@ -123,7 +123,7 @@ func TestEndlessAsWithHorizon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lower[n], upper[n], err = pl.Ranges(t.Context(), exact.Options{})
+			lower[n], upper[n], err = pl.Ranges(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

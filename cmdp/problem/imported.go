@@ -48,9 +48,7 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 			return
 		}
 	}
-	if h.options.Progress != nil {
-		files = formats.Watch(files, h.options.Progress)
-	}
+	files = formats.Watch(h.options.context(), files)
 	m, err := formats.Read(files, n.text, h.languageOptions(n.text, transitions))
 	var pe *fs.PathError
 	var le *language.Error
@@ -85,12 +83,11 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 // languageOptions says how a model in a language is read.
 func (h *header) languageOptions(file string, transitions *node) formats.LanguageOptions {
 	o := formats.LanguageOptions{Path: beside(h.file, file), Constants: make(map[string]string),
-		Context:  h.options.Context,
+		Context:  h.options.context(),
 		AnyStart: true}
 	o.Explore.States = h.limits.states
 	o.Explore.Transitions = h.limits.stored / 2
 	o.Explore.Memory = h.options.Bytes
-	o.Explore.Progress = h.options.Exploring
 	at := (*path)(nil).key("transitions")
 	for _, key := range languageKeys {
 		if n := transitions.get(key); n != nil && !formats.IsLanguage(file) {

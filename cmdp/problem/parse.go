@@ -15,7 +15,6 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exchange/formats"
-	"cmdpsolve/cmdp/language"
 )
 
 // Read reads the problem file at the given path, YAML or JSON, and the file of
@@ -26,9 +25,6 @@ func Read(path string) (*Problem, error) { return ReadWith(path, ReadOptions{}) 
 
 // ReadOptions say how a problem is read.
 type ReadOptions struct {
-	// Progress, if not nil, is called now and then with the part of the rows, or of a file of
-	// another tool, that has been read, from 0 to 1.
-	Progress func(part float64)
 	// Opened, if not nil, is called with the path of every file that is opened.
 	Opened func(path string)
 	// Set has values for constants of the file, which hold in the place of those under let: a
@@ -39,16 +35,23 @@ type ReadOptions struct {
 	Constants map[string]string
 	// Property is what is asked about a model in a language, nil if its rewards are all returns.
 	Property *Property
-	// Context stops the exploration of a model in a language, with the context's error; nil for none that does.
-	// Exploring sees its progress, if it is not nil.
-	Context   context.Context
-	Exploring func(language.Progress)
+	// Context stops the exploration of a model in a language, with the context's error, and says who is told how far
+	// reading is, see package progress. Nil stands for neither.
+	Context context.Context
 	// Outside allows the file to name files outside of its folder. Else these are errors, so that
 	// a problem that comes from elsewhere reads nothing but what came with it.
 	Outside bool
 	// Bytes bounds the memory of the model, 0 for no bound. A model that would take more is not built: the error is a
 	// [cmdp.MemoryError]. A file may have twice as many bytes.
 	Bytes int
+}
+
+// context is that of the options, and never nil.
+func (o *ReadOptions) context() context.Context {
+	if o.Context == nil {
+		return context.Background()
+	}
+	return o.Context
 }
 
 // ReadWith is [Read] with options.

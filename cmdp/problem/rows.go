@@ -1,10 +1,12 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 )
 
 // A rowReader decodes rows of transitions and adds them to a builder. It goes on after
@@ -62,9 +64,9 @@ func (r *rowReader) done(read, of int) {
 		more := float64(of-read) / float64(read)
 		r.builder.Grow(int(float64(r.builder.Rows())*more), int(float64(r.builder.Transitions())*more))
 	}
-	if r.options.Progress != nil && (read-r.told >= portion || read == of) {
+	if read-r.told >= portion || read == of {
 		r.told = read
-		r.options.Progress(float64(read) / float64(max(1, of)))
+		progress.Of(r.options.context()).Tell("reading "+cmp.Or(r.rows, r.file), float64(read)/float64(max(1, of)))
 	}
 }
 

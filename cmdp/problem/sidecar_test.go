@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 )
 
 // npy writes an array by the description of the format, independently of the reader:
@@ -792,8 +793,8 @@ func TestProgress(t *testing.T) {
 			}
 		}
 		var parts []float64
-		if _, err := ReadWith(filepath.Join(folder, name),
-			ReadOptions{Progress: func(part float64) { parts = append(parts, part) }}); err != nil {
+		ctx := progress.With(t.Context(), func(_ string, part float64) { parts = append(parts, part) })
+		if _, err := ReadWith(filepath.Join(folder, name), ReadOptions{Context: ctx}); err != nil {
 			t.Fatal(err)
 		}
 		if len(parts) < 3 || !slices.IsSorted(parts) || parts[0] <= 0 || parts[0] > 0.9 || parts[len(parts)-1] < 0.99 ||

@@ -26,7 +26,7 @@ func (r *ranges) of(ctx context.Context, planner *exact.Planner, lower, upper []
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lower == nil {
-		least, most, err := planner.Ranges(ctx, exact.Options{})
+		least, most, err := planner.Ranges(ctx)
 		if err != nil {
 			return problem.Inside(err, "discount")
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/internal/sample"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -50,11 +51,11 @@ func (s *Simulation) Distributions(ctx context.Context, episodes int) ([]Distrib
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for s.Keep = true; s.Episodes < episodes; {
-			if err := s.Play(ctx); err != nil {
-				return nil, err
-			}
+		s.Keep = true
+		if err := s.PlayAll(ctx, episodes-s.Episodes); err != nil {
+			return nil, err
 		}
+		progress.Of(ctx).Tell("describing how returns vary", float64(i)/float64(len(out)))
 		out[i] = sampled(s.Totals, i)
 	}
 	return out, nil

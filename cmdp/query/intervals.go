@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/robust"
 )
@@ -26,7 +25,7 @@ func (q *Query) Intervals() (iv *cmdp.Intervals, same func(h, c int) int, err er
 }
 
 // Set returns the set of models of the process, that of its one model where probabilities are exact. Of the
-// specification Workers and Working count.
+// specification Workers counts.
 func (q *Query) Set(spec robust.Spec) (*robust.Set, error) {
 	iv, same, err := q.Intervals()
 	if err != nil {
@@ -125,7 +124,7 @@ func (q *Query) narrow(ctx context.Context, sides []float64) error {
 	if err != nil {
 		return err
 	}
-	lower, upper, err := planner.Ranges(ctx, exact.Options{})
+	lower, upper, err := planner.Ranges(ctx)
 	if err != nil {
 		return err
 	}

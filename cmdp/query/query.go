@@ -61,9 +61,6 @@ type CompileOptions struct {
 	// Bytes bounds the memory of the product, and Generate says from how many pairs on its rows are not stored, see
 	// [monitor.Spec].
 	Bytes, Generate int
-	// Working, if not nil, is called now and then with what is done, and the part of it that is done, NaN where nobody
-	// knows.
-	Working func(what string, part float64)
 	// Soft offers every choice. What has to hold in every episode is then a limit on the chance of breaking it.
 	Soft bool
 

@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp/internal/sample"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -41,6 +42,8 @@ type Simulation struct {
 	chance, agent *rand.Rand
 	sumsq         []float64 // sums of squared deviations
 	step          []float64
+	wanted        int // episodes that are to be played, 0 if that is not known
+	taken         int // steps of all episodes
 }
 
 // A Drawn policy is drawn at the start of an episode, with the probability of its weight.
@@ -111,6 +114,28 @@ func (s *Simulation) draw() int {
 	return cmdp.Draw(s.agent, weights)
 }
 
+// PlayAll plays so many episodes more.
+func (s *Simulation) PlayAll(ctx context.Context, episodes int) error {
+	s.wanted = s.Episodes + episodes
+	for s.Episodes < s.wanted {
+		if err := s.Play(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toldSteps is after how many steps of a model is told again how far a simulation is.
+const toldSteps = 1 << 10
+
+// report tells who waits in ctx which part of all steps is done before step h of an episode.
+func (s *Simulation) report(ctx context.Context, h int) {
+	s.taken++
+	if s.wanted > 0 && (s.m == nil || s.taken%toldSteps == 0) {
+		progress.Of(ctx).Tell("playing episodes", (float64(s.Episodes)+float64(h)/float64(s.Steps))/float64(s.wanted))
+	}
+}
+
 // Play plays one episode. It looks at ctx now and then.
 func (s *Simulation) Play(ctx context.Context) error {
 	clear(s.Total)
@@ -133,6 +158,7 @@ func (s *Simulation) Play(ctx context.Context) error {
 		if s.rests(h, state) {
 			continue
 		}
+		s.report(ctx, h)
 		state = s.Environment.Step(s.step, s.chance, h, state, policy.Choose(s.agent, h, state))
 		for i, x := range s.step {
 			switch {

@@ -183,7 +183,7 @@ func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, e
 		return nil, nil, err
 	}
 	alone := !slices.ContainsFunc(s.Of(WorstEpisodes), func(l *Limit) bool { return len(l.Thresholds) > 1 })
-	opts := exact.Options{Working: s.options.Working, NoNearest: of.Horizon() == 0, Budget: s.all.clock.share(alone)}
+	opts := exact.Options{NoNearest: of.Horizon() == 0, Budget: s.all.clock.share(alone)}
 	r, err := planner.Solve(s.ctx, of.Task, opts)
 	if err != nil {
 		return nil, nil, err

@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -109,9 +110,7 @@ func (u *unfolding) build(ctx context.Context, c *compiled) error {
 // product returns the product, stored where its epochs have giant components.
 func (u *unfolding) product(ctx context.Context, c *compiled) (*monitor.ProductModel, error) {
 	u.spec.Told = func(pairs int) error {
-		if u.opts.Working != nil {
-			u.opts.Working(fmt.Sprintf("%d pairs of a state and what is to be remembered", pairs), math.NaN())
-		}
+		progress.Of(ctx).Tell(fmt.Sprintf("%d pairs of a state and what is to be remembered", pairs), math.NaN())
 		return ctx.Err()
 	}
 	p, err := monitor.New(u.spec)

@@ -50,7 +50,7 @@ func (f *endless) evaluate(
 	all := make([]float64, f.set.m.States()*n)
 	errs := make([]error, n)
 	r := parallel.Relay{Workers: f.set.spec.Workers, Stages: 1, Parts: n, Do: func(_, j int) {
-		f.set.reportWork("finding values of states", float64(j)/float64(n))
+		f.set.reportValues(ctx, float64(j)/float64(n))
 		var v []float64
 		v, _, errs[j] = f.bound(ctx, f.set.newSystem(policy), dirs[j], &out, j)
 		for s, x := range v {

@@ -45,7 +45,7 @@ func (f *finite) backward(ctx context.Context, dirs [][]float64, keep *[][]float
 	most := make([]parallel.Maximum, (steps+1)*n) // magnitudes of values, in each direction
 	r := parallel.Relay{Workers: f.set.spec.Workers, Stages: steps, Parts: div.Parts, Do: func(stage, part int) {
 		if part == 0 {
-			f.set.reportWork("finding values of states", float64(stage)/float64(steps))
+			f.set.reportValues(ctx, float64(stage)/float64(steps))
 		}
 		lo, hi := div.Part(part)
 		b, next := idle.Get().(*backup), values[stage+1]

@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/cmdp/robust"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
@@ -411,13 +412,14 @@ func TestWorking(t *testing.T) {
 		c.wanted(t, 0.1, []float64{-1e3, -1e3}, []float64{1e3, 1e3})
 		var names []string
 		var parts []float64
-		told, err := robust.New(robust.Spec{Model: c.model, Intervals: c.iv, Workers: 1,
-			Working: func(what string, part float64) { names, parts = append(names, what), append(parts, part) }})
+		ctx := progress.With(t.Context(),
+			func(what string, part float64) { names, parts = append(names, what), append(parts, part) })
+		told, err := robust.New(robust.Spec{Model: c.model, Intervals: c.iv, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if large {
-			if _, err := told.Evaluate(t.Context(), exactPolicy(rng, c.model)); err != nil {
+			if _, err := told.Evaluate(ctx, exactPolicy(rng, c.model)); err != nil {
 				t.Fatal(err)
 			}
 			for step, x := range parts {
@@ -431,7 +433,7 @@ func TestWorking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := robust.Solve(t.Context(), told, c.task, robust.SolveOptions{})
+		r, err := robust.Solve(ctx, told, c.task, robust.SolveOptions{})
 		if err != nil || r.Status != want.Status || r.Objective != want.Objective || r.Bound != want.Bound {
 			t.Errorf("case %d: %v, error %v: want %v where nobody is told", i, r.Status, err, want.Status)
 		}

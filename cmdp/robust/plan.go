@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/cost"
 	"cmdpsolve/internal/threshold"
 
@@ -146,7 +147,7 @@ func (s *search) box() (lower, upper []float64) {
 
 // run searches for models and plans in turn, while there is time. ctx is that of who asks, without a budget.
 func (s *search) run(ctx context.Context) (*Result, error) {
-	stopped := false
+	stopped, within := false, s.ctx
 	for _, phase := range []struct {
 		what string
 		do   func() error
@@ -161,9 +162,8 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		{"drawing in limits of the nominal model", s.tighten},
 		{"changing one action at a time", s.swap},
 	} {
-		if s.set.spec.Working != nil {
-			s.set.spec.Working(phase.what, math.NaN())
-		}
+		s.ctx = progress.Within(within, phase.what)
+		progress.Of(within).Tell(phase.what, math.NaN())
 		err := phase.do()
 		stopped = s.ctx.Err() != nil && ctx.Err() == nil
 		if stopped {

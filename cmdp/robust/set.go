@@ -1,11 +1,13 @@
 package robust
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -29,9 +31,6 @@ type Spec struct {
 	// Workers bounds the number of goroutines of a value iteration. 0 stands for GOMAXPROCS. Results do not
 	// depend on it.
 	Workers int
-	// Working, if not nil, is called now and then with what is done, and with the part of it that is over, NaN
-	// where that is not known.
-	Working func(what string, part float64)
 }
 
 // A Set is a set of models. It is immutable and safe for concurrent use.
@@ -101,10 +100,10 @@ func (s *Set) heaviest(h, c int) float64 {
 	return sum * (1 + float64(len(of)+1)*unit)
 }
 
-// reportWork tells who waits what is done.
-func (s *Set) reportWork(what string, part float64) {
-	if s.spec.Working != nil && s.entries >= leastReported {
-		s.spec.Working(what, part)
+// reportValues tells who waits which part of the values of a model is found.
+func (s *Set) reportValues(ctx context.Context, part float64) {
+	if s.entries >= leastReported {
+		progress.Of(ctx).Tell("finding values of states", part)
 	}
 }
 

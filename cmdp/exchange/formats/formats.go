@@ -21,10 +21,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/exchange/drn"
@@ -36,6 +38,7 @@ import (
 	"cmdpsolve/cmdp/language"
 	"cmdpsolve/cmdp/language/jani"
 	prismlang "cmdpsolve/cmdp/language/prism"
+	"cmdpsolve/cmdp/progress"
 )
 
 // Endings says for messages which names are known.
@@ -86,9 +89,9 @@ type LanguageOptions struct {
 	Entering map[string]string
 	// Agent is the name of the player of a game who plans; empty for the first one.
 	Agent string
-	// Context stops an exploration; nil for none that does.
+	// Context stops an exploration and says who is told how far it is, see package progress; nil stands for neither.
 	Context context.Context
-	// Explore bounds it and sees its progress. Its Memory also bounds models of other kinds: one that takes more than
+	// Explore bounds it. Its Memory also bounds models of other kinds: one that takes more than
 	// twice as much while it is read and built is a [LargeError].
 	Explore language.ExploreOptions
 	// AnyStart allows several initial states, which then have no distribution.
@@ -164,6 +167,7 @@ func readLanguage(f fs.File, name string, o LanguageOptions) (*exchange.Model, e
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
+	o.Explore.Progress = exploring(o.Context, path)
 	m, err := p.Model(o.Context, o.Explore)
 	if err == nil && o.Agent != "" && o.Agent == p.Players[1] {
 		m.PlayerNames = []string{p.Players[1], p.Players[0]}
@@ -217,13 +221,36 @@ func Read(files fs.FS, name string, o LanguageOptions) (*exchange.Model, error) 
 	return nil, fmt.Errorf("unknown kind of file %s: want %s", name, Endings)
 }
 
-// Watch returns the same files, which call progress as they are read, with how far into the
-// file that was, from 0 to 1.
-func Watch(files fs.FS, progress func(part float64)) fs.FS { return watched{files, progress} }
+// exploring returns what tells how many states of a model have been found, nil if nobody is told. A large model takes
+// long, so that it tells of one of many batches of states alone.
+func exploring(ctx context.Context, path string) func(language.Progress) {
+	tell := progress.Of(ctx)
+	if tell == nil {
+		return nil
+	}
+	begin, told := time.Now(), 0
+	return func(p language.Progress) {
+		if p.Explored-told < progress.Many {
+			return
+		}
+		told = p.Explored
+		tell(fmt.Sprintf("exploring %s: %d states, %d transitions, %.0f a second", path, p.States, p.Transitions,
+			float64(p.Explored)/time.Since(begin).Seconds()), math.NaN())
+	}
+}
+
+// Watch returns the same files, which tell who waits in ctx how far they are read.
+func Watch(ctx context.Context, files fs.FS) fs.FS {
+	tell := progress.Of(ctx)
+	if tell == nil {
+		return files
+	}
+	return watched{files, tell}
+}
 
 type watched struct {
 	fs.FS
-	progress func(part float64)
+	tell progress.Func
 }
 
 func (w watched) Open(name string) (fs.File, error) {
@@ -233,21 +260,22 @@ func (w watched) Open(name string) (fs.File, error) {
 	}
 	at, ok := f.(io.ReaderAt)
 	if info, err := f.Stat(); err == nil && ok && info.Mode().IsRegular() {
-		return watchedFile{f, at, info.Size(), w.progress}, nil
+		return watchedFile{f, at, info.Size(), w.tell, "reading " + name}, nil
 	}
 	return f, nil
 }
 
 type watchedFile struct {
 	fs.File
-	at       io.ReaderAt
-	size     int64
-	progress func(part float64)
+	at   io.ReaderAt
+	size int64
+	tell progress.Func
+	what string
 }
 
 func (f watchedFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.at.ReadAt(p, off)
-	f.progress(float64(off+int64(n)) / float64(max(1, f.size)))
+	f.tell(f.what, float64(off+int64(n))/float64(max(1, f.size)))
 	return n, err
 }
 

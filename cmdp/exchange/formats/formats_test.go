@@ -23,6 +23,7 @@ import (
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/exchange/umb"
 	"cmdpsolve/cmdp/internal/source"
+	"cmdpsolve/cmdp/progress"
 )
 
 type closer struct {
@@ -302,8 +303,9 @@ func TestWatch(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		least, most := 2.0, -1.0
-		again, err := formats.Read(formats.Watch(os.DirFS(dir),
-			func(part float64) { least, most = min(least, part), max(most, part) }), strings.TrimSuffix(name, "/"),
+		ctx := progress.With(t.Context(),
+			func(_ string, part float64) { least, most = min(least, part), max(most, part) })
+		again, err := formats.Read(formats.Watch(ctx, os.DirFS(dir)), strings.TrimSuffix(name, "/"),
 			formats.LanguageOptions{})
 		if err != nil {
 			t.Fatal(name, err)
