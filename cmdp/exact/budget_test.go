@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,6 +133,67 @@ func checkStopped(t *testing.T, task cmdp.Task, want, got *Result) {
 		}
 	case got.Status != Stopped:
 		t.Errorf("%v without a policy", got.Status)
+	}
+}
+
+// TestBudgetOfKinds gives drawn tasks of all kinds more and more time, on a clock that each look moves: policies keep the
+// limits and return what is said, bounds lie beyond no answer, and nothing is undecided that has an answer.
+func TestBudgetOfKinds(t *testing.T) {
+	statuses, planned := make(map[Verdict]int), 0
+	for _, name := range kinds {
+		for trial := range uint64(30) {
+			rng := rand.New(rand.NewPCG(trial, 77))
+			k := drawKind(t, rng, name, 1)
+			k.checkRanges(name, false)
+			aim := rng.IntN(k.dim)
+			limits := k.drawLimits(rng)
+			if trial%2 == 0 { // of other returns alone, and some out of reach: other policies may keep them
+				limits = slices.DeleteFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[aim] != 0 })
+				for j := range limits {
+					limits[j].Offset -= k.unit * float64(rng.IntN(2))
+				}
+			}
+			task, err := k.task(axis(k.dim, aim, 1-2*float64(rng.IntN(2))), limits)
+			if err != nil {
+				continue
+			}
+			want, err := k.planner.Solve(t.Context(), task, Options{})
+			if errors.Is(err, ErrNoTotal) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := 1; n < 250; n += 1 + n/16 {
+				got, err := k.fresh().Solve(t.Context(), task, Options{Budget: time.Duration(n) * time.Second, now: ticking()})
+				if err != nil {
+					t.Errorf("%s %d, %d s: %v: want %v", name, trial, n, err, want.Status)
+					continue
+				}
+				statuses[got.Status]++
+				keeps := got.HasPolicy() && (got.Status == Optimal || got.Status == Stopped)
+				switch {
+				case got.Status != Stopped && got.Status != want.Status:
+					t.Errorf("%s %d, %d s: %v: want %v", name, trial, n, got.Status, want.Status)
+				case got.Status == Stopped && keeps && (want.Status == Infeasible || !(task.Violation(got.Returns) <=
+					10*got.Tolerance)):
+					t.Errorf("%s %d, %d s: stopped with a policy that misses the limits by %g: want %v", name, trial, n,
+						task.Violation(got.Returns), want.Status)
+				case want.Status == Optimal && got.Bound > want.Objective && !k.near(got.Bound, want.Objective),
+					want.Status == Optimal && keeps && got.Objective < want.Bound && !k.near(got.Objective, want.Bound),
+					want.Status == Unbounded && !math.IsInf(got.Bound, -1):
+					t.Errorf("%s %d, %d s: %v, objective %g, at least %g: want %v, %g", name, trial, n, got.Status,
+						got.Objective, got.Bound, want.Status, want.Objective)
+				}
+				if keeps && got.Status == Stopped {
+					planned++
+					k.checkReturns(name, got.Returns, nil, got.Policy, got.Mixture, got.Parts)
+				}
+			}
+		}
+	}
+	if statuses[Stopped] < 1000 || statuses[Optimal] < 500 || statuses[Infeasible] < 100 || planned < 100 {
+		t.Errorf("%v, %d of those stopped with a policy: want more", statuses, planned)
 	}
 }
 
