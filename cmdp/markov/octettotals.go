@@ -195,12 +195,14 @@ func (z *OctetTotals) iterate(ctx context.Context) {
 	const passes = 12
 	z.rows.slack, z.rows.rising, z.rows.active = Octet{}, 0, nil
 	clear(z.Values)
+	z.eachPart(ctx, z.drift) // which tells roughly what the bound will be
+	z.setBound()
+	z.setSlack(1)
 	for pass := 0; pass < passes && ctx.Err() == nil; pass++ {
-		z.slide(ctx, pass, pass == 0)
+		z.slide(ctx, iterationWindow, pass == 0)
 		z.setBound()
 		if pass == 0 {
 			z.setSlack(1)
-			continue
 		}
 		if !z.settles(ctx) {
 			continue
@@ -221,18 +223,19 @@ func (z *OctetTotals) raise(ctx context.Context) {
 		z.rows.active, z.raised = nil, true
 	}
 	for pass := 0; pass < passes && ctx.Err() == nil; pass++ {
-		z.slide(ctx, pass, false)
+		z.slide(ctx, raisingWindow, false)
 		z.setBound()
 		if pass > 0 && z.close() || !z.policies(ctx) || z.close() {
 			return
 		}
+		z.rows.active = &z.active[0] // which now has what these policies visit
 	}
 }
 
 // slide sweeps all states by windows once. Fresh values are those of drift.
-func (z *OctetTotals) slide(ctx context.Context, pass int, fresh bool) {
+func (z *OctetTotals) slide(ctx context.Context, w octetWindow, fresh bool) {
 	z.Progress.At(findingValues, math.NaN(), int(z.Quotient.Rest))
-	z.windows(ctx, pass, func(from, to int32) {
+	z.windows(ctx, w, func(from, to int32) {
 		if fresh {
 			z.drift(from, to)
 		}
@@ -382,9 +385,14 @@ func (z *OctetTotals) drift(from, to int32) {
 	}
 }
 
-// policies finds the policies that values show and what they return. It reports false where that is slow.
+// policies finds the policies that values show and what they return. What is missing of visits is counted by values,
+// which are below what policies return there, so nothing is known where it is more than a small part of the gap. It
+// reports false where that is slow.
 func (z *OctetTotals) policies(ctx context.Context) bool {
-	const seldom = 1e-5 // visits of a state that is not swept
+	const (
+		seldom = 1e-5 // visits of a state that is not swept
+		little = 1e-2 // part of the gap
+	)
 	z.forgetReached()
 	z.shown, z.rows.policy = z.Policy, &z.Policy[0]
 	z.eachPart(ctx, z.look)
@@ -394,6 +402,11 @@ func (z *OctetTotals) policies(ctx context.Context) bool {
 	}
 	z.setReturns()
 	z.addMissing()
+	for l, x := range z.rest {
+		if !(x <= little*z.gap(l)) {
+			z.reached[l] = math.Inf(1)
+		}
+	}
 	for s := range z.active {
 		for _, x := range &z.visited[s] {
 			if x > seldom {
@@ -411,13 +424,11 @@ func (z *OctetTotals) forgetReached() {
 	}
 }
 
-// prove looks at all choices once, and sets Solved. What is missing of visits is counted by values, which are below
-// what policies return there, so it may only be a small part of the gap.
+// prove looks at all choices once, and sets Solved.
 func (z *OctetTotals) prove(ctx context.Context) {
 	if z.proof == nil {
 		z.proof = make([][NumOctet]uint8, len(z.Policy))
 	}
-	const little = 1e-2
 	defer func(sweeps float64) { z.rows.keep = sweeps }(z.rows.keep)
 	z.rows.keep = z.keep(4)
 	z.shown, z.rows.policy, z.rows.over = z.proof, &z.proof[0], Octet{}
@@ -431,7 +442,7 @@ func (z *OctetTotals) prove(ctx context.Context) {
 	}
 	for l := range z.Solved {
 		z.Solved[l] = z.rows.over[l] <= 0 && sum[l] <= math.MaxFloat64 && z.met[z.Quotient.Rest]>>l&1 == 1 &&
-			z.reached[l]-z.Bound[l] <= z.gap(l) && z.rest[l] <= little*z.gap(l)
+			z.reached[l]-z.Bound[l] <= z.gap(l)
 	}
 }
 
@@ -488,8 +499,8 @@ func (z *OctetTotals) meet(mends bool) (some bool) {
 	return some
 }
 
-// visits finds how often the policies visit each state, but for a share of what arrives. It reports false where that is
-// slow.
+// visits finds how often the policies visit each state, but for a share of what arrives, or for more where these are
+// seen to be far from the best. It reports false where that is slow.
 func (z *OctetTotals) visits(ctx context.Context) bool {
 	const (
 		most, part = 1e-6, 5e-3 // of what arrives, and of the gap
@@ -511,7 +522,12 @@ func (z *OctetTotals) visits(ctx context.Context) bool {
 	for pass := range passes {
 		z.Progress.At(findingVisits, math.NaN(), int(rest))
 		z.setLeast(max(share, math.Pow(1e-3, float64(pass+1))))
-		z.windows(ctx, pass, func(_, _ int32) {}, func(r *octetRows, from, to int32) { z.push(r, rest-to, rest-from) })
+		z.windows(ctx, visitsWindow, func(_, _ int32) {}, func(r *octetRows, from, to int32) {
+			z.push(r, rest-to, rest-from)
+		})
+		if pass == 0 && z.far() {
+			return ctx.Err() == nil
+		}
 		for n, last := each, z.onTheWay(); ; n += each {
 			if ctx.Err() != nil || last <= share {
 				return ctx.Err() == nil
@@ -527,6 +543,20 @@ func (z *OctetTotals) visits(ctx context.Context) bool {
 				break
 			}
 			last = left
+		}
+	}
+	return false
+}
+
+// far reports whether the policies that are being visited are surely worse than their bounds by several times the gap.
+// The next values show better ones then, so that it is not worth while to find all visits.
+func (z *OctetTotals) far() bool {
+	const several = 3
+	z.setReturns()
+	z.addMissing()
+	for l, x := range z.reached {
+		if x-z.Bound[l] > several*z.gap(l) {
+			return true
 		}
 	}
 	return false

@@ -30,9 +30,14 @@ func windowed(states, reach int32) bool {
 // those of the first pass.
 func slideWindow(ctx context.Context, states, reach int32, pass, times int, sweep func(from, to int32)) {
 	reaches := int(max(1, reach))
-	length, step := (windowReaches+pass)*reaches, max(1, windowReaches*reaches/times)
-	for front := step; front-length < int(states) && ctx.Err() == nil; front += step {
-		sweep(int32(max(0, front-length)), int32(min(front, int(states))))
+	moveWindow(ctx, int(states), (windowReaches+pass)*reaches, max(1, windowReaches*reaches/times), sweep)
+}
+
+// moveWindow calls sweep with a window of so many states, which moves on by a step from one call to the next, from the
+// one that ends after the first step to the one that begins near the last state.
+func moveWindow(ctx context.Context, states, length, step int, sweep func(from, to int32)) {
+	for front := step; front-length < states && ctx.Err() == nil; front += step {
+		sweep(int32(max(0, front-length)), int32(min(front, states)))
 	}
 }
 
