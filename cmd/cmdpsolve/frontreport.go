@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -267,6 +268,9 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	}
 	if rep.Never {
 		return report.Note{"No policy that never draws improves on any of these points in both returns."}
+	}
+	if math.IsInf(float64(rep.Error), 1) {
+		return report.Note{"The time was over before it was known how far the curve may be beyond these points."}
 	}
 	if rep.Union > 0 {
 		return report.Note{fmt.Sprintf("Limits on the worst episodes make this the union of %s, one for each choice "+

@@ -136,8 +136,8 @@ func checkStopped(t *testing.T, task cmdp.Task, want, got *Result) {
 	}
 }
 
-// TestBudgetOfKinds gives drawn tasks of all kinds more and more time, on a clock that each look moves: policies keep the
-// limits and return what is said, bounds lie beyond no answer, and nothing is undecided that has an answer.
+// TestBudgetOfKinds gives drawn tasks of all kinds more and more time, on a clock that each look moves: policies keep
+// the limits and return what is said, bounds lie beyond no answer, and nothing is undecided that has an answer.
 func TestBudgetOfKinds(t *testing.T) {
 	statuses, planned := make(map[Verdict]int), 0
 	for _, name := range kinds {
@@ -165,7 +165,8 @@ func TestBudgetOfKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := 1; n < 250; n += 1 + n/16 {
-				got, err := k.fresh().Solve(t.Context(), task, Options{Budget: time.Duration(n) * time.Second, now: ticking()})
+				got, err := k.fresh().Solve(t.Context(), task,
+					Options{Budget: time.Duration(n) * time.Second, now: ticking()})
 				if err != nil {
 					t.Errorf("%s %d, %d s: %v: want %v", name, trial, n, err, want.Status)
 					continue

@@ -272,12 +272,17 @@ func (f *front) run() (*FrontResult, error) {
 	}
 }
 
-// stopped returns what is known when the time is over: the points so far, whose error is certified as ever, unless not
-// even the best one of each objective is known.
+// stopped returns what is known when the time is over: the points so far, whose error is certified as ever, unless the
+// best one of some objective is not known.
 func (f *front) stopped() *FrontResult {
 	if f.scale == nil {
-		return &FrontResult{Status: Stopped, Iterations: f.result.Iterations, Error: math.Inf(1), Relative: math.Inf(1),
+		r := &FrontResult{Status: Stopped, Iterations: f.result.Iterations, Error: math.Inf(1), Relative: math.Inf(1),
 			Rounding: make([]float64, len(f.opts.Over))}
+		if len(f.result.Points) > 0 && !f.targetMissed {
+			f.rescale()
+			r.Rounding, r.Points, r.Outer = f.result.Rounding, f.undominated(), f.result.Outer
+		}
+		return r
 	}
 	r := f.finish()
 	if r.Status == Undecided && !f.targetMissed {
