@@ -226,8 +226,8 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 	return a, err
 }
 
-// addConflict adds the limits in conflict to an answer, if they are found in three quarters of the time that is left, and
-// returns what is to be said of them.
+// addConflict adds the limits in conflict to an answer, if they are found in three quarters of the time that is left,
+// and returns what is to be said of them.
 func (a *planAnswer) addConflict(ctx context.Context, p *loaded, opts exact.Options) (report.Note, error) {
 	within, done := ctx, context.CancelFunc(func() {})
 	if end, limited := ctx.Deadline(); limited {

@@ -66,6 +66,8 @@ type CompileOptions struct {
 
 	relaxed bool            // totals are rounded to the side that no limit keeps for certain
 	larger  map[string]bool // whether more of a return is better, where that is not what goal and limits say
+	// totals that worst episodes may begin at, of those that another model of the same episodes has listed
+	totals map[tail]func(bound float64) []float64
 }
 
 // New compiles a problem. It is an error, wrapping [geometry.ErrEmpty], if limits contradict each other, or if a
@@ -186,6 +188,9 @@ func (f *family) modelFor(ctx context.Context, p *problem.Problem, opts CompileO
 		if ok || err != nil {
 			return c, u, err
 		}
+		if c.sameEpisodes(p) {
+			opts.totals = c.totals
+		}
 	}
 	build := compile
 	if p.Fleet != nil {
@@ -279,7 +284,7 @@ func (c *compiled) serves(p *problem.Problem, opts CompileOptions) (u *unfolding
 	if c.fleet != nil {
 		return c.servesFleet(p, opts)
 	}
-	if p.Model != c.of.Model || !slices.Equal(p.Returns, c.of.Returns) || !reflect.DeepEqual(p.Kinds, c.of.Kinds) {
+	if !c.sameEpisodes(p) {
 		return nil, false, nil
 	}
 	u, err = unfold(p, opts, c, opts.Soft)
@@ -293,6 +298,12 @@ func (c *compiled) serves(p *problem.Problem, opts CompileOptions) (u *unfolding
 		u, err = unfold(p, opts, c, true)
 	}
 	return u, err == nil, err
+}
+
+// sameEpisodes reports whether another problem has the same returns of the same model.
+func (c *compiled) sameEpisodes(p *problem.Problem) bool {
+	return c.fleet == nil && p.Model == c.of.Model && slices.Equal(p.Returns, c.of.Returns) &&
+		reflect.DeepEqual(p.Kinds, c.of.Kinds)
 }
 
 // covers reports whether a model that was built for have answers want too. Both have to enforce the same.

@@ -35,6 +35,10 @@ func (u *unfolding) totalsOf(t tail, limit monitor.Threshold) (func(bound float6
 	if u.known != nil && u.known.totals[t] != nil {
 		return u.known.totals[t], nil
 	}
+	if of := u.opts.totals[t]; of != nil {
+		u.totals[t] = of
+		return of, nil
+	}
 	b, err := u.budget(t.of, t.of, []monitor.Threshold{limit}, u.rounding(t.of, t.atLeast))
 	if err != nil {
 		return nil, err
