@@ -1,11 +1,11 @@
 package markov
 
 import (
-	"cmdpsolve/cmdp/progress"
 	"context"
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp/progress"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -555,7 +555,7 @@ func (z *OctetTotals) far() bool {
 	z.setReturns()
 	z.addMissing()
 	for l, x := range z.reached {
-		if x-z.Bound[l] > several*z.gap(l) {
+		if x-z.Bound[l] > several*z.gap(l) && !math.IsInf(x, 1) {
 			return true
 		}
 	}
