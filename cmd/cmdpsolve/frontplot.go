@@ -240,7 +240,8 @@ func (s *section) curve(least, most float64) chart.Curve {
 			continue
 		}
 		outer, ok := s.best(s.outer(-a.sign * x))
-		if outer = -outer; !ok {
+		outer = -outer
+		if !ok {
 			outer = inner
 		}
 		y, limit := -b.sign*inner, -b.sign*outer

@@ -16,11 +16,10 @@ import (
 // A SlackResult says how far inside a target the returns of a policy can lie.
 type SlackResult struct {
 	// Radius is that of a ball around Returns that lies in the target, apart from the sides that contain
-	// all returns anyway, without the help of others: the Slater ball of erratum E-09. It is at most Bound. For polyhedral targets they
-	// are equal; for others, where all sides count, it is a ball of the d returns that can vary, and at least
-	// Bound/√d. It is 0 if no policy lies
-	// inside, and +Inf if no side counts. Where totals grow without end away from all sides, Bound is
-	// +Inf, and Radius that of the policy shown, which may be finite.
+	// all returns anyway, without the help of others: the Slater ball of erratum E-09. It is at most Bound. For
+	// polyhedral targets they are equal; for others, where all sides count, it is a ball of the d returns that can
+	// vary, and at least Bound/√d. It is 0 if no policy lies inside, and +Inf if no side counts. Where totals grow
+	// without end away from all sides, Bound is +Inf, and Radius that of the policy shown, which may be finite.
 	Radius, Bound float64
 	Returns       []float64
 	Policy        *Policy               // nil if one of several is drawn
