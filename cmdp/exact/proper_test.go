@@ -109,6 +109,54 @@ func TestDirectionsInAnyOrder(t *testing.T) {
 	})
 }
 
+// TestDigitsOfLongChains: the digits of values do not grow from one state of a chain to the next, and values stay at
+// most the true ones.
+func TestDigitsOfLongChains(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 91))
+	for trial := range 12 {
+		const states = 200
+		k := cmdp.NewKernel()
+		sign := float64(1 - 2*(trial%2))
+		exactly := rational(sign)
+		for s := range states {
+			x := 0.1 + 0.2*rng.Float64()
+			next := []int32{int32(s + 1), states, int32(s)}
+			k.Append(next, []float64{x, 0.75 - x, 0.25}, []float64{map[bool]float64{true: sign}[s == states-1]})
+			k.EndState()
+			if s < states-1 {
+				exactly.Mul(exactly, rational(x))
+			}
+			exactly.Quo(exactly, new(big.Rat).Add(rational(x), rational(0.75-x)))
+		}
+		k.EndState()
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(1), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := p.solverFor(t.Context(), []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := p.rationalValues(t.Context(), z, []*big.Rat{rational(1)})
+		if v == nil {
+			t.Fatalf("trial %d: no rational values", trial)
+		}
+		lost := new(big.Rat).Sub(exactly, v(0))
+		part, _ := new(big.Rat).Quo(lost, exactly).Float64()
+		if lost.Sign() < 0 || math.Abs(part) > 1e-300 {
+			t.Errorf("trial %d: a part of %g is missing from the value", trial, part)
+		}
+		if digits := v(0).Num().BitLen(); digits > lowDigits {
+			t.Errorf("trial %d: the value has %d digits", trial, digits)
+		}
+	}
+}
+
 // TestExtentHoldsAllReturns: the box around all returns has those of every policy that are finite, of means, of totals
 // beside them and of discounted sums. States at rest are common.
 func TestExtentHoldsAllReturns(t *testing.T) {

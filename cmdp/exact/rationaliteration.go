@@ -19,6 +19,11 @@ const mostRational = 40
 // these grow from one component to the next.
 const mostRationalWork = 1 << 23
 
+// lowDigits is the precision, in bits, of values of single states. What they are rounded down by, added up over all
+// steps, is less than the least float64 even of values of 1e300 that cancel out. Sums of probabilities times a discount
+// are exact.
+const lowDigits = 2304
+
 // nearOneDiscount is the discount from which on rounding is magnified too much. Models of up to
 // mostNearOneStates states are worth the time then.
 const (
@@ -30,14 +35,17 @@ const (
 // bounds in floating point are proved beyond it.
 type rationalDeadline struct{}
 
-// A rationalIteration is policy iteration for a total or discounted reward in rational arithmetic.
+// A rationalIteration is policy iteration for a total or discounted reward in rational arithmetic. Values of components
+// of a single state are rounded down, so that their digits do not grow from one to the next: they are at most their
+// backups then, as in other components, where rounding some of the values could break that.
 type rationalIteration struct {
 	ctx   context.Context
 	k     *cmdp.Kernel
 	gamma float64
 	z     *markov.LeastTotal // whose policy is improved
 	dir   []*big.Rat
-	v     []*big.Rat // values of the states of its quotient
+	v     []*big.Rat   // values of the states of its quotient, nil where they are known as floating-point numbers
+	low   []*big.Float // these, and what others are rounded down to; nil before it is needed
 	// outside is what is added to the rewards of choices, nil for nothing.
 	outside map[int32]*big.Rat
 }
@@ -48,21 +56,86 @@ type rationalIteration struct {
 func (p *infiniteHorizon) rationalValues(ctx context.Context, z *markov.LeastTotal,
 	dir []*big.Rat) func(s int) *big.Rat {
 	q := z.Quotient
-	r := &rationalIteration{ctx: ctx, k: p.k, gamma: p.gamma, z: z, dir: dir, v: make([]*big.Rat, q.Rest+1)}
+	r := &rationalIteration{ctx: ctx, k: p.k, gamma: p.gamma, z: z, dir: dir, v: make([]*big.Rat, q.Rest+1),
+		low: make([]*big.Float, q.Rest+1)}
 	r.v[q.Rest] = new(big.Rat)
 	before, bits := slices.Clone(z.Policy), 0
 	for i := range len(q.Component) - 1 {
 		lo, hi := q.Component[i], q.Component[i+1]
-		n := int(hi - lo)
-		if n > mostRational || n*n*bits > mostRationalWork || r.over() || !r.component(lo, hi) {
+		n, done := int(hi-lo), false
+		switch {
+		case r.over():
+		case n == 1:
+			done = r.state(lo)
+		case n <= mostRational && n*n*bits <= mostRationalWork:
+			done = r.component(lo, hi)
+		}
+		if !done {
 			copy(z.Policy, before)
 			return nil
 		}
-		for _, x := range r.v[lo:hi] {
-			bits = max(bits, x.Denom().BitLen())
+		for s := lo; s < hi; s++ {
+			if n == 1 {
+				bits = max(bits, int(r.low[s].MinPrec())-r.low[s].MantExp(nil))
+			} else {
+				bits = max(bits, r.v[s].Denom().BitLen())
+			}
 		}
 	}
-	return func(s int) *big.Rat { return r.v[q.Number[s]] }
+	return func(s int) *big.Rat { return r.rational(q.Number[s]) }
+}
+
+// rational returns the value of a state.
+func (r *rationalIteration) rational(s int32) *big.Rat {
+	if r.v[s] == nil {
+		r.v[s], _ = r.low[s].Rat(nil)
+	}
+	return r.v[s]
+}
+
+// float returns the value of a state, rounded down.
+func (r *rationalIteration) float(s int32) *big.Float {
+	if r.low[s] == nil {
+		r.low[s] = lowFloat().SetRat(r.v[s])
+	}
+	return r.low[s]
+}
+
+// lowFloat returns a number whose operations round down.
+func lowFloat() *big.Float { return new(big.Float).SetPrec(lowDigits).SetMode(big.ToNegativeInf) }
+
+// state sets the value of a component of one state, at most the least of what its choices give, and the policy there.
+// It reports false where a policy gains from going on for ever, or every one goes on.
+func (r *rationalIteration) state(s int32) bool {
+	var least *big.Float
+	q := r.z.Quotient
+	for i := q.First[s]; i < q.First[s+1]; i++ {
+		x := lowFloat().SetRat(r.reward(i))
+		to, prob := q.Row(i)
+		if q.Choice[i] != markov.Stay {
+			gamma := new(big.Float).SetFloat64(r.gamma)
+			leaves := lowFloat().Sub(big.NewFloat(1), gamma) // with what probability
+			for e, n := range to {
+				if n != s {
+					p := lowFloat().Mul(gamma, big.NewFloat(prob[e]))
+					leaves.Add(leaves, p)
+					x.Add(x, p.Mul(p, r.float(n)))
+				}
+			}
+			if leaves.Sign() == 0 {
+				if x.Sign() < 0 {
+					return false
+				}
+				continue
+			}
+			x.Quo(x, leaves)
+		}
+		if least == nil || x.Cmp(least) < 0 {
+			least, r.z.Policy[s] = x, i
+		}
+	}
+	r.low[s] = least
+	return least != nil
 }
 
 // over reports whether there is no more time.
@@ -108,7 +181,7 @@ func (r *rationalIteration) advantage(i, s int32) *big.Rat {
 	}
 	for j, n := range to {
 		if n != s {
-			x := new(big.Rat).Sub(r.v[n], r.v[s])
+			x := new(big.Rat).Sub(r.rational(n), r.v[s])
 			sum.Add(sum, x.Mul(x, rational(prob[j])))
 		}
 	}
@@ -168,7 +241,7 @@ func (r *rationalIteration) evaluate(lo, hi int32) bool {
 			if next >= lo && next < hi {
 				row[next-lo].Sub(row[next-lo], x)
 			} else {
-				row[n].Add(row[n], x.Mul(x, r.v[next]))
+				row[n].Add(row[n], x.Mul(x, r.rational(next)))
 			}
 		}
 		rows[j] = row
