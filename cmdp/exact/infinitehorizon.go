@@ -476,6 +476,9 @@ func (p *infiniteHorizon) loopGains(loops []markov.Loop) [][]float64 {
 func (p *infiniteHorizon) scalarize(z *markov.LeastTotal, dir []float64) {
 	d := len(dir)
 	z.Reset(p.tolerance)
+	if floats.Norm(dir, 1) == 0 { // the perturbation alone would make values of another direction less, and take long
+		clear(z.Values)
+	}
 	set := func(i, end int32) {
 		for ; i < end; i++ {
 			c := z.Quotient.Choice[i]
