@@ -269,7 +269,7 @@ func (j job) structure(ctx context.Context) (*outcome, error) {
 		used = harness.ProcessorTime()
 		task := cmdp.Task{Box: box}
 		task.Constraints, _ = cmdp.Task{Target: target}.LinearConstraints(box.Lower(), box.Upper())
-		if _, err := planner.Conflict(ctx, task, nil, exact.Options{}); err != nil {
+		if _, err := planner.Conflict(ctx, task, nil, exact.Options{Iterations: r.Iterations}); err != nil {
 			return nil, err
 		}
 		out.Conflict = (harness.ProcessorTime() - used).Seconds()

@@ -182,7 +182,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = new(false)
 		rep.Certificate = newCertificate(p, d.Direction, d.Support, d.Support+d.Lower, d.Upper)
 		rep.Certificate.Possible, rep.Certificate.Finite = !d.Whole, d.Finite
-		rep.Conflict, err = findConflict(ctx, p, opts)
+		rep.Conflict, err = findConflict(ctx, p, conflictOptions(p, opts, d.Iterations))
 		return rep, err
 	default:
 		return rep, nil

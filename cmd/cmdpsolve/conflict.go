@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -21,14 +22,36 @@ type conflictReport struct {
 	// from Limit; null if there is none. Of a target set Give is a distance.
 	Needed report.Number `json:"needed" csv:"needed"`
 	Give   report.Number `json:"give" csv:"give"`
+	// LeastGive is there if it is not known exactly how far the limit has to give: not less than that. Give is enough.
+	LeastGive *report.Number `json:"least_give,omitempty" csv:"least_give"`
 	// Probability is the greatest with which a limit of every episode can be kept, in the place of Needed and Give.
 	Probability *report.Number `json:"probability,omitempty" csv:"probability"`
+	// MostProbability is there if Probability is not known exactly, and is its upper bound.
+	MostProbability *report.Number `json:"most_probability,omitempty" csv:"most_probability"`
 	// Unknown tells that null of Needed and Give says nothing: neither a limit that is enough was found nor that
 	// there is none. Undecided tells that the set may not be a smallest one.
 	Unknown   bool `json:"unknown,omitempty"`
 	Undecided bool `json:"undecided,omitempty"`
 
 	limit *query.Limit // nil for a target as a whole
+}
+
+// conflictOptions are those of the search for limits in conflict, after a verdict that took so many value iterations.
+// Where one takes long, the search does not take more of them than the verdict, but for a few.
+func conflictOptions(p *loaded, opts exact.Options, verdict int) exact.Options {
+	const (
+		quick   = 1 << 20 // transitions of all steps together
+		endless = 16      // for as many steps a value iteration without a horizon counts
+		few     = 8
+	)
+	steps := p.Horizon()
+	if steps == 0 {
+		steps = endless
+	}
+	if p.transitions()*steps > quick && (opts.Iterations == 0 || opts.Iterations > verdict) {
+		opts.Iterations = max(verdict, few)
+	}
+	return opts
 }
 
 // findConflict finds the limits of an infeasible problem that are in conflict. It returns nil if
@@ -49,8 +72,16 @@ func findConflict(ctx context.Context, p *loaded, opts exact.Options) ([]conflic
 			r.Limit = report.Number(l.Bound)
 			r.limit = l
 		}
+		least := report.Number(c.Least)
+		apart := report.Short(least) != report.Short(r.Give)
 		if most := report.Number(c.Probability); most == most {
 			r.Probability = &most
+			least = 1 - least
+			if report.Short(least) != report.Short(most) {
+				r.MostProbability = &least
+			}
+		} else if r.Give == r.Give && apart {
+			r.LeastGive = &least
 		}
 		out = append(out, r)
 	}
@@ -61,6 +92,16 @@ func conflictNotes(c []conflictReport) report.Note {
 	if len(c) == 0 {
 		return nil
 	}
+	notes := report.Note{coreNote(c)}
+	if slices.ContainsFunc(c, func(r conflictReport) bool { return r.LeastGive != nil || r.MostProbability != nil }) {
+		notes = append(notes, "The search for the least changes ended after as many value iterations as the verdict. "+
+			"What a limit is shown to have to be is enough; the first number of a range is not known to be.")
+	}
+	return notes
+}
+
+// coreNote says which limits are in conflict.
+func coreNote(c []conflictReport) string {
 	var limits []*query.Limit
 	for _, r := range c {
 		if r.limit != nil {
@@ -76,16 +117,16 @@ func conflictNotes(c []conflictReport) report.Note {
 	last := len(names) - 1
 	switch {
 	case last == 0:
-		return report.Note{fmt.Sprintf("No policy keeps %s, whatever becomes of the other limits.", names[0])}
+		return fmt.Sprintf("No policy keeps %s, whatever becomes of the other limits.", names[0])
 	case c[0].Undecided:
-		return report.Note{fmt.Sprintf("No policy keeps %s and %s together; whether fewer of them are in conflict too "+
-			"is not known.", strings.Join(names[:last], ", "), names[last])}
+		return fmt.Sprintf("No policy keeps %s and %s together; whether fewer of them are in conflict too "+
+			"is not known.", strings.Join(names[:last], ", "), names[last])
 	case last == 1:
-		return report.Note{fmt.Sprintf("No policy keeps both %s and %s; each of them alone can be kept.", names[0],
-			names[1])}
+		return fmt.Sprintf("No policy keeps both %s and %s; each of them alone can be kept.", names[0],
+			names[1])
 	}
-	return report.Note{fmt.Sprintf("No policy keeps %s and %s together; without any one of them the others can be kept.",
-		strings.Join(names[:last], ", "), names[last])}
+	return fmt.Sprintf("No policy keeps %s and %s together; without any one of them the others can be kept.",
+		strings.Join(names[:last], ", "), names[last])
 }
 
 // conflictTable lists how far each limit in conflict would have to give.
@@ -96,6 +137,9 @@ func conflictTable(c []conflictReport) *report.Table {
 		switch {
 		case r.Probability != nil:
 			needed = "with probability " + report.Short(*r.Probability)
+			if r.MostProbability != nil {
+				needed += " to " + report.Short(*r.MostProbability)
+			}
 		case r.Unknown:
 			needed = "not known"
 		case r.Give != r.Give:
@@ -105,6 +149,9 @@ func conflictTable(c []conflictReport) *report.Table {
 			give = report.Short(r.Give)
 		default:
 			needed, give = "missed by "+report.Short(r.Give), report.Short(r.Give)
+		}
+		if r.LeastGive != nil {
+			give = report.Short(*r.LeastGive) + " to " + give
 		}
 		t.Add(r.Constraint, needed, give)
 	}

@@ -274,7 +274,7 @@ func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep 
 	a := &planAnswer{Report: d, Notes: append(append(d.notes(p, false), d.Branches.lines(p)...),
 		p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
-		notes, err := a.addConflict(ctx, p, e.options.solver(nil))
+		notes, err := a.addConflict(ctx, p, conflictOptions(p, e.options.solver(nil), r.Iterations))
 		if err != nil {
 			return nil, err
 		}

@@ -342,7 +342,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	var clash []conflictReport
 	verdict := time.Now()
 	if err == nil && r.Status == exact.Infeasible {
-		clash, err = c.conflict(ctx, p, opts, begin)
+		clash, err = c.conflict(ctx, p, conflictOptions(p, opts, r.Iterations), begin)
 		r.Phases = append(r.Phases, exact.Phase{Name: "conflict", Time: time.Since(verdict)})
 	}
 	progress.line.forgets()

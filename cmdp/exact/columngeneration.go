@@ -30,6 +30,7 @@ type columnGeneration struct {
 	phases *stopwatch
 	early  func()            // called after each price in the second phase, nil for nothing
 	priced *pricedDirections // nil where the set may change
+	bounds *supportBounds    // also of earlier tasks; nil where none are kept
 
 	seed              []column    // known in advance
 	seedSuffices      bool        // they are enough to begin with
@@ -227,6 +228,11 @@ func (s *columnGeneration) phase1() (Verdict, error) {
 		if s.master.u <= 0 && (inside || !cut) {
 			return s.acceptIncumbent(0)
 		}
+		if s.master.u > 0 && s.iterations == 0 {
+			if err := s.refuteByBounds(); err != nil || s.farkas.certificate != nil {
+				return Infeasible, err
+			}
+		}
 		known := len(s.master.columns)
 		if s.master.u > 0 && s.iterations < s.opts.Iterations {
 			useful, err := s.compositePricing()
@@ -249,6 +255,20 @@ func (s *columnGeneration) phase1() (Verdict, error) {
 	}
 	s.updateIncumbent()
 	return Undecided, nil
+}
+
+// refuteByBounds proves that the target is out of reach if what is known of other directions says so.
+func (s *columnGeneration) refuteByBounds() error {
+	nu, beyond := s.bounds.multipliers(nil, s.master)
+	if !beyond || s.task.Target == nil {
+		return nil
+	}
+	psi, _ := s.master.psi(nu)
+	c, err := s.certify(psi)
+	if err == nil && c.proves() {
+		s.farkas.certificate, s.farkas.nu = c, nu
+	}
+	return err
 }
 
 // leastCompositeWeight is how much more than the cost the target counts at first in composite directions, both
@@ -593,6 +613,9 @@ func (s *columnGeneration) price(dir []float64, aim float64) (p pricedPolicy, ad
 		}
 		added, err = s.addPriced(p, dir)
 		s.priced.keep(p, dir)
+		if p.ray == nil {
+			s.bounds.keep(supportBound{dir: slices.Clone(dir), value: p.value, margin: p.margin})
+		}
 		if added || err != nil || !p.approximate {
 			return p, added, err
 		}

@@ -28,6 +28,10 @@ type Conflict struct {
 	// that Set alone would have to be inflated by.
 	Relax    []float64
 	RelaxSet float64
+	// RelaxLeast and RelaxSetLeast are what is proved to be the least of Relax and RelaxSet. They are the same unless
+	// the value iterations were over before: what Relax says is then enough, but less may be.
+	RelaxLeast    []float64
+	RelaxSetLeast float64
 }
 
 // smallSubsets is up to how many limits all pairs are tried before limits are left out one
@@ -39,9 +43,16 @@ const smallSubsets = 16
 // limits are left out one by one. So a conflict of up to three limits has the fewest
 // limits that there can be, and of a larger one every limit is needed. It returns nil
 // if no conflict is proved. Of the task only Constraints and Box are used, of opts only Iterations and the tolerances.
+// Beyond the proof that there is a conflict, Iterations bounds the value iterations of the whole search but for a few:
+// half of them are for finding a smaller set, the others for how far each of its limits has to give. What is not known
+// when they are over is told as such.
 func (p *Planner) Conflict(ctx context.Context, task cmdp.Task, set geometry.Set, opts Options) (*Conflict, error) {
 	c := conflictSearch{Planner: p, ctx: ctx, rows: task.Constraints, set: set, box: task.Box, opts: opts,
-		n: len(task.Constraints), verdicts: make(map[string]Verdict)}
+		n: len(task.Constraints), left: opts.Iterations, verdicts: make(map[string]Verdict)}
+	c.opts.Iterations = 0
+	if c.left == 0 {
+		c.left = defaultIterations
+	}
 	if set != nil {
 		c.n++
 	}
@@ -60,6 +71,7 @@ type conflictSearch struct {
 	set  geometry.Set
 	opts Options
 	n    int // limits
+	left int // value iterations
 	box  *geometry.Box
 	// verdicts on sets of limits, under their numbers as text
 	verdicts map[string]Verdict
@@ -76,6 +88,8 @@ func (c *conflictSearch) find() (*Conflict, error) {
 	if clash, err := c.inConflict(all); err != nil || !clash {
 		return nil, err
 	}
+	half := c.left / 2
+	c.left -= half
 	core, err := c.smallConflict()
 	if err != nil {
 		return nil, err
@@ -87,16 +101,18 @@ func (c *conflictSearch) find() (*Conflict, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.left += half
 	out := &Conflict{Undecided: undecided}
-	for _, k := range core {
-		give, err := c.relax(k)
+	for i, k := range core {
+		least, give, err := c.relax(k, c.left/(len(core)-i))
 		if err != nil {
 			return nil, err
 		}
 		if k < len(c.rows) {
 			out.Rows, out.Relax = append(out.Rows, k), append(out.Relax, give)
+			out.RelaxLeast = append(out.RelaxLeast, least)
 		} else {
-			out.Set, out.RelaxSet = true, give
+			out.Set, out.RelaxSet, out.RelaxSetLeast = true, give, least
 		}
 	}
 	return out, nil
@@ -193,7 +209,11 @@ func (c *conflictSearch) findVerdict(limits []int) (Verdict, error) {
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err = s.phase1()
+		if len(limits) == c.n { // the proof that all are in conflict takes what it takes
+			verdict, err = s.phase1()
+		} else {
+			verdict, err = c.count(s, c.left, s.phase1)
+		}
 		if err == nil && verdict == Optimal {
 			err = s.checkRaysReached()
 		}
@@ -227,56 +247,86 @@ func (c *conflictSearch) besideGrowth(task cmdp.Task) (*Result, error) {
 	return r, err
 }
 
-// relax returns how far limit k alone has to give.
-func (c *conflictSearch) relax(k int) (float64, error) {
+// count calls work with a solver that may take so many value iterations, and counts them.
+func (c *conflictSearch) count(s *solver, most int, work func() (Verdict, error)) (Verdict, error) {
+	s.opts.Iterations = max(0, most)
+	verdict, err := work()
+	c.left -= s.iterations
+	return verdict, err
+}
+
+// leastRelaxing is how many value iterations are taken in any case to find how far a limit has to give: the first
+// starts from what is known of all limits.
+const leastRelaxing = 2
+
+// relax returns how far limit k alone has to give, and what is proved to be the least of it, by so many value
+// iterations at the most.
+func (c *conflictSearch) relax(k, most int) (least, give float64, err error) {
 	all := make([]int, c.n)
 	for i := range all {
 		all[i] = i
 	}
 	task, err := c.task(without(all, k))
 	if errors.Is(err, geometry.ErrEmpty) {
-		return math.Inf(1), nil
+		return math.Inf(1), math.Inf(1), nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var base float64
 	task.Cost, base, err = c.excess(k, task.Target)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	give := math.NaN()
+	least, give = math.NaN(), math.NaN()
 	err = c.withSolverOrRays(c.ctx, task, c.opts, func(s *solver) error {
 		s.compositeWeight = 0 // policies that nearly keep the other limits are known
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err := s.phase1()
-		if verdict == Infeasible {
-			give = math.Inf(1)
-		}
-		if err == nil && verdict == Optimal {
-			verdict, err = s.phase2()
+		verdict, err := c.count(s, max(most, leastRelaxing), s.relaxation)
+		if err == nil && verdict == Infeasible {
+			least, give = math.Inf(1), math.Inf(1)
 		}
 		if err == nil && verdict == Optimal {
 			give = max(0, s.incumbent.cost-base)
+			least = give
+			if !(s.gap() <= s.tolerance(s.acceptedGap)) {
+				least = max(0, s.incumbent.cost-s.gap()-base)
+			}
 			err = s.checkRaysReached()
 		}
 		return err
 	})
 	if !grows(err) {
-		return give, err
+		return least, give, err
 	}
 	r, err := c.besideGrowth(task)
 	switch {
 	case err != nil:
-		return give, err
 	case r.Status == Infeasible:
-		give = math.Inf(1)
+		least, give = math.Inf(1), math.Inf(1)
 	case r.Status == Optimal:
-		give = max(0, r.Objective-base)
+		least, give = max(0, r.Objective-base), max(0, r.Objective-base)
 	}
-	return give, nil
+	return least, give, err
+}
+
+// relaxation goes through both phases, the second from the multipliers that are the best by what is known of other
+// directions. If there is no time for all of it, the mixture is the best one of the policies that were found.
+func (s *solver) relaxation() (Verdict, error) {
+	verdict, err := s.phase1()
+	if err != nil || verdict != Optimal {
+		return verdict, err
+	}
+	if s.affine {
+		s.ascentMultipliers, _ = s.bounds.multipliers(s.master.cuts[0].slope, s.master)
+	}
+	verdict, err = s.phase2()
+	if err == nil && verdict == Optimal && s.iterations >= s.opts.Iterations {
+		err = s.refine(s.modelTolerance(true))
+	}
+	return verdict, err
 }
 
 // excess returns the cost that measures how far returns miss limit k, less base.

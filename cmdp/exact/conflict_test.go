@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/geometry"
 )
 
 // TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold one of
@@ -81,5 +84,60 @@ func TestConflictOfVerdicts(t *testing.T) {
 	}
 	if doubts < 30 || doubts > 270 {
 		t.Errorf("%d of 300 sets may not be smallest: the test says little", doubts)
+	}
+}
+
+// TestShortConflicts lets the search for a conflict take as many value iterations as the verdict took, of which some
+// changes remain known to a range alone. It takes no more but for the few that each limit has in any case.
+func TestShortConflicts(t *testing.T) {
+	conflicts, ranges := 0, 0
+	for trial := range 60 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 26))
+		spec := cmdp.ModelSpec{Horizon: 6, Dim: 4, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+		k := &kind{t: t, m: drawRows(t, rng, spec, 1, 40, false), dim: 4, unit: 1}
+		k.planner = k.fresh()
+		least, most, err := k.planner.Ranges(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.box, err = geometry.NewBox(least, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := make([]cmdp.Constraint, 4)
+		for i := range rows {
+			offset := least[i] + 0.4*rng.Float64()*(most[i]-least[i])
+			rows[i] = cmdp.Constraint{Normal: axis(k.dim, i, 1), Offset: offset}
+		}
+		task, err := k.task(axis(k.dim, 0, 1), rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := k.planner.Solve(t.Context(), task, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != Infeasible {
+			continue
+		}
+		counted := &countingPricer{pricer: k.planner.pricer}
+		k.planner.pricer = counted
+		c, err := k.planner.Conflict(t.Context(), cmdp.Task{Box: k.box, Constraints: rows}, nil,
+			Options{Iterations: r.Iterations})
+		if err != nil || c == nil {
+			t.Fatalf("trial %d: %+v, %v", trial, c, err)
+		}
+		conflicts++
+		if most := r.Iterations + (leastRelaxing+1)*len(c.Rows); counted.prices > most {
+			t.Errorf("trial %d: %d value iterations: want at most %d", trial, counted.prices, most)
+		}
+		for j := range c.Rows {
+			if c.RelaxLeast[j] < c.Relax[j] {
+				ranges++
+			}
+		}
+	}
+	if conflicts < 20 || ranges < 5 {
+		t.Errorf("%d conflicts, %d ranges: the test says little", conflicts, ranges)
 	}
 }

@@ -103,7 +103,7 @@ func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.phases, n.budget, n.priced = s.phases, s.budget, s.priced
+	n.phases, n.budget, n.priced, n.bounds = s.phases, s.budget, s.priced, s.bounds
 	n.newPricer = func() error {
 		err := s.newPricer()
 		n.pricer, n.pricing, n.traits = s.pricer, s.pricing, s.traits

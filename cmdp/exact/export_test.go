@@ -6,6 +6,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -37,7 +38,8 @@ func Separates(ctx context.Context, m *cmdp.Model, target geometry.Compact, dir 
 	if err != nil {
 		return false, nil, err
 	}
-	s, err := separate(ctx, p, target, dir)
+	s := separation{support: oracle.Support(target, dir), slack: supportError(target, dir)}
+	s.value, s.margin, err = p.recheck(ctx, dir)
 	return s.proves(), &Certificate{Direction: dir, Value: s.value + s.margin, Support: s.support - s.slack,
 		Distance: 1e9, Margin: s.margin / 2}, err
 }

@@ -149,7 +149,7 @@ func (s *solver) farkasRows() (rows []cmdp.Constraint, weights []float64) {
 // proves reports whether the certificate holds whatever is lost to rounding.
 func (c *Certificate) proves() bool { return c != nil && c.Value-c.Support > c.Margin }
 
-// certify evaluates a direction, made a unit vector, from scratch; nil stands for none.
+// certify evaluates a direction, made a unit vector, from scratch, unless that was done before; nil stands for none.
 func (s *columnGeneration) certify(dir []float64) (*Certificate, error) {
 	length := floats.Norm(dir, 2)
 	if length == 0 {
@@ -157,13 +157,18 @@ func (s *columnGeneration) certify(dir []float64) (*Certificate, error) {
 	}
 	before := s.phases.enter("certification")
 	defer s.phases.enter(before)
-	c := &Certificate{Direction: scaled(1/length, dir)}
-	found, err := separate(s.ctx, s.pricing, s.task.Target, c.Direction)
-	if err != nil {
-		return nil, err
+	known := s.bounds.rechecked(scaled(1/length, dir))
+	if known == nil {
+		known = &supportBound{dir: scaled(1/length, dir), rechecked: true}
+		var err error
+		known.value, known.margin, err = s.pricing.recheck(s.ctx, known.dir)
+		if err != nil {
+			return nil, err
+		}
+		s.bounds.keep(*known)
 	}
-	c.Value, c.Support, c.Margin = found.value, found.support, found.margin+found.slack
-	return c, nil
+	return &Certificate{Direction: known.dir, Value: known.value, Support: oracle.Support(s.task.Target, known.dir),
+		Margin: known.margin + supportError(s.task.Target, known.dir)}, nil
 }
 
 // supportError bounds the rounding error of θ·w at the answer w of the target, and

@@ -616,6 +616,34 @@ func (k *kind) checkConflict(name string, rows []cmdp.Constraint, told bool) {
 			k.t.Errorf("%s: limit %d would have to give %g: want %g", name, i, c.Relax[j], want)
 		}
 	}
+	k.checkShortConflict(name, task)
+}
+
+// checkShortConflict has a new planner look for the conflict in few value iterations, which it counts. What it names
+// are limits in conflict all the same, and what it says of each is on both sides of the reference.
+func (k *kind) checkShortConflict(name string, task cmdp.Task) {
+	k.t.Helper()
+	p, few := k.fresh(), 1+len(name)%4
+	c, err := p.Conflict(k.t.Context(), task, nil, Options{Iterations: few})
+	if err != nil || c == nil {
+		k.t.Errorf("%s: conflict in %d value iterations %+v, %v", name, few, c, err)
+		return
+	}
+	rows, zero := task.Constraints, make([]float64, k.dim)
+	var clash []cmdp.Constraint
+	for j, i := range c.Rows {
+		clash = append(clash, rows[i])
+		want := k.least(rows[i].Normal, slices.Delete(slices.Clone(rows), i, i+1)) - rows[i].Offset
+		least, most := c.RelaxLeast[j], c.Relax[j]
+		if !(math.IsNaN(most) || least <= most && (least <= want || k.near(least, want)) &&
+			(want <= most || k.near(most, want))) {
+			k.t.Errorf("%s: in %d value iterations limit %d would have to give %g to %g: want %g", name, few, i, least,
+				most, want)
+		}
+	}
+	if !math.IsInf(k.least(zero, clash), 1) {
+		k.t.Errorf("%s: limits %v can be kept together", name, c.Rows)
+	}
 }
 
 // checkVisits compares the returns of each policy of an answer with its visits times what is returned there; of totals

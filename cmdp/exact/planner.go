@@ -31,6 +31,7 @@ type Planner struct {
 	pricer   pricer                  // nil before the first task
 	stale    bool                    // the pricer may have been left between two states
 	columns  []column
+	bounds   *supportBounds // of the policies that columns are of
 }
 
 // keptBytes bounds the memory of the policies that a Planner keeps, and keptColumns their
@@ -50,7 +51,7 @@ func NewPlanner(m *cmdp.Model, workers int) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Planner{m: m, workers: opts.Workers, turn: make(chan struct{}, 1)}, nil
+	return &Planner{m: m, workers: opts.Workers, turn: make(chan struct{}, 1), bounds: new(supportBounds)}, nil
 }
 
 // dim returns the number of coordinates of returns.
@@ -255,6 +256,7 @@ func (p *Planner) withRays(ctx context.Context, task cmdp.Task, opts Options, wo
 			return ErrNoTotal
 		}
 		s.traits.classes.collects = true
+		s.bounds = nil // a direction may have one without rays alone
 		err := work(s)
 		s.traits.classes.collects = false
 		// Another question may have no limit on them.
@@ -401,6 +403,7 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 				return err
 			}
 			s.seed, s.seedSuffices = p.columns, len(p.columns) > 0
+			s.bounds = p.bounds
 			s.phases = watch
 			s.newPricer = func() error {
 				p.forget()
@@ -478,7 +481,7 @@ func (p *Planner) prepare(ctx context.Context, c relevance, tell progress.Func) 
 		return err
 	}
 	if q.traits().relevanceOnly {
-		p.columns = nil
+		p.columns, p.bounds = nil, new(supportBounds)
 	}
 	p.pricer = q
 	return nil

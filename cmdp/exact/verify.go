@@ -123,12 +123,6 @@ type separation struct {
 	support, slack float64 // h_W and a bound of its error
 }
 
-func separate(ctx context.Context, p pricingProblem, target geometry.Compact, dir []float64) (s separation, err error) {
-	s.value, s.margin, err = p.recheck(ctx, dir)
-	s.support, s.slack = oracle.Support(target, dir), supportError(target, dir)
-	return s, err
-}
-
 // proves reports whether the direction separates, whatever is lost to rounding.
 func (s separation) proves() bool { return s.value-s.support > s.margin+s.slack }
 

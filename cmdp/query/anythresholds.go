@@ -197,11 +197,13 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 		}
 		clash.Needed, err = q.neededOfWorst(l, enough)
 		clash.Give = math.Abs(clash.Needed - l.Bound)
+		clash.Least = clash.Give
 		return clash, err
 	}
 	needed, unknown, err := q.needed(l, enough)
 	clash.Unknown = unknown
 	give := math.Abs(needed - l.expected.bound)
+	clash.Least = give
 	if l.Scope == EveryEpisode {
 		clash.Probability = 1 - give
 		return clash, err

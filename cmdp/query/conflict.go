@@ -19,6 +19,9 @@ type Clash struct {
 	// Needed is the bound with which some policy keeps all the others, and Give how far it is from the limit's;
 	// NaN if there is none. Of a target set Give is a distance.
 	Needed, Give float64
+	// Least is the least that it has to give, in the units of Give: the same as Give unless the value iterations were
+	// over before it was known that exactly. Of a limit of every episode it is 1 less the most that Probability may be.
+	Least float64
 	// Probability is the greatest with which a limit of every episode can be kept, in the place of Needed and
 	// Give; NaN if it is not known, and of other limits.
 	Probability float64
@@ -31,13 +34,14 @@ type Clash struct {
 
 // unfound is the clash of a limit, nil for a target, with nothing known of how far it has to give.
 func unfound(l *Limit) Clash {
-	return Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+	return Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Least: math.NaN(), Probability: math.NaN()}
 }
 
 // Conflict returns a smallest set of limits of a query with one player that are in conflict. It returns nil if
 // none is proved, as where totals are rounded. With limits on the mean of the worst episodes a set is in conflict if
 // no thresholds of these do. Limits of every episode have taken choices away from the model. To count among the others
-// they become limits on chances, and all choices are offered again.
+// they become limits on chances, and all choices are offered again. Of opts only Iterations is used, see
+// [exact.Planner.Conflict]; the search for thresholds goes beyond it.
 func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, error) {
 	if q.Rounded() {
 		return nil, nil
@@ -76,7 +80,7 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 	}
 	var out []Clash
 	for j, row := range c.Rows {
-		clash, err := q.clash(ctx, rows[row], task.Constraints[row], c.Relax[j])
+		clash, err := q.clash(ctx, rows[row], task.Constraints[row], c.RelaxLeast[j], c.Relax[j])
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +91,7 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 		clash := unfound(nil)
 		clash.Undecided, clash.Unknown = c.Undecided, math.IsNaN(c.RelaxSet)
 		if !math.IsInf(c.RelaxSet, 1) {
-			clash.Give = c.RelaxSet
+			clash.Give, clash.Least = c.RelaxSet, c.RelaxSetLeast
 		}
 		out = append(out, clash)
 	}
@@ -108,8 +112,8 @@ func (q *Query) softened(ctx context.Context) (*Query, error) {
 	return soft, err
 }
 
-// clash says how far a limit would have to give, in its own units, where its row has to give so much.
-func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give float64) (Clash, error) {
+// clash says how far a limit would have to give, in its own units, where its row has to give so much, and that least.
+func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, least, give float64) (Clash, error) {
 	clash := unfound(l)
 	switch {
 	case l.Scope != OfTarget && len(q.Of(WorstEpisodes)) > 0:
@@ -121,9 +125,9 @@ func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give f
 		clash.Unknown = true
 	case math.IsInf(give, 1):
 	case l.Scope == EveryEpisode:
-		clash.Probability = 1 - give
+		clash.Probability, clash.Least = 1-give, least
 	default:
-		clash.Give, clash.Needed = give, l.Bound+give
+		clash.Give, clash.Least, clash.Needed = give, least, l.Bound+give
 		if l.Return != "" && slices.Min(row.Normal) < 0 {
 			clash.Needed = l.Bound - give
 		}
