@@ -96,7 +96,7 @@ func TestShortConflicts(t *testing.T) {
 		spec := cmdp.ModelSpec{Horizon: 6, Dim: 4, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
 		k := &kind{t: t, m: drawRows(t, rng, spec, 1, 40, false), dim: 4, unit: 1}
 		k.planner = k.fresh()
-		least, most, err := k.planner.Ranges(t.Context(), Options{})
+		least, most, err := k.planner.Ranges(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
