@@ -89,7 +89,7 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 	p.known, p.solvers, p.chain = new(modelAnalysis), make(map[string]*markov.LeastTotal), new(markov.Chain)
 	p.numberStates()
 	p.parts = &markov.Partition{First: p.quotient.Component, Order: p.quotient.Origin} // without the states that rest
-	p.graph.Cycles = p.parts
+	p.graph.Cycles, p.graph.Connected = p.parts, true
 	if p.gamma == 1 && !m.Average() {
 		p.mayRecur, err = p.graph.HasEndComponent(ctx)
 	}

@@ -88,6 +88,7 @@ type endComponentSearch struct {
 	k           *cmdp.Kernel
 	sub         Graph     // what is left
 	first       Partition // the parts at the beginning
+	whole       []bool    // of each, whether it is a component that lost nothing, and so an end component
 	part        []int32   // component that a state is in at present
 	parts       int32
 	choicesLeft []int32       // of each state, the number of its allowed choices
@@ -118,6 +119,7 @@ func (g *Graph) beginSearch() *endComponentSearch {
 				f.first.Order = append(f.first.Order, s)
 			}
 		}
+		f.whole = append(f.whole, g.Connected && len(f.first.Order)-int(f.first.First[i]) == len(known.Part(i)))
 		f.first.First = append(f.first.First, int32(len(f.first.Order)))
 		f.parts++
 	}
@@ -126,7 +128,12 @@ func (g *Graph) beginSearch() *endComponentSearch {
 			f.sub.Allowed[c] = g.Allows(c) && !f.leaves(s, c)
 			if f.sub.Allowed[c] {
 				f.choicesLeft[s]++
+			} else {
+				f.whole[f.part[s]] = false
 			}
+		}
+		if g.Kernel.First[s] == g.Kernel.First[s+1] {
+			f.whole[f.part[s]] = false
 		}
 	}
 	return f
@@ -138,6 +145,14 @@ func (f *endComponentSearch) splitAll(ctx context.Context) error {
 		part := f.first.Part(i)
 		if len(part) == 1 {
 			f.single(part[0])
+			continue
+		}
+		if f.whole[i] {
+			f.sub.Progress.At(findingEndComponents, math.NaN(), len(part))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			f.found.add(part)
 			continue
 		}
 		if f.into == nil {

@@ -17,11 +17,14 @@ const reportEvery = progress.Many
 // that takes no part counts for nothing. An analysis that takes a context returns its error soon after it has
 // ended.
 type Graph struct {
-	Kernel   *cmdp.Kernel
-	In       []bool     // of each state
-	Allowed  []bool     // of each choice
-	Cycles   *Partition // no cycle leaves a part of it, and every cycle is in one; nil if that is not known
-	Progress progress.Func
+	Kernel  *cmdp.Kernel
+	In      []bool     // of each state
+	Allowed []bool     // of each choice
+	Cycles  *Partition // no cycle leaves a part of it, and every cycle is in one; nil if that is not known
+	// Connected says that all states of a part of Cycles lead to one another within it, if all choices are allowed and
+	// all of its states take part.
+	Connected bool
+	Progress  progress.Func
 }
 
 // Only returns the graph with the choices of a set alone.

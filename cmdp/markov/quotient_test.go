@@ -352,7 +352,7 @@ func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 	checkQuotient(t, rng, g, p, e)
 	checkLayers(t, g)
 	for _, parts := range []*Partition{nil, p, partsOf(&Graph{Kernel: g.Kernel})} { // of which not all need take part
-		g.Cycles = parts
+		g.Cycles, g.Connected = parts, parts != nil
 		checkEnds(t, g, endsOf(g))
 		if has, err := g.HasEndComponent(t.Context()); err != nil || has != (e.Len() > 0) {
 			t.Fatalf("has an end component: %v of %d", has, e.Len())
