@@ -266,7 +266,12 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 		return 0, err
 	}
 	if !known || !slow {
-		found, err := p.recurrentClass(ctx, states, choices, dir)
+		from, take := states, choices
+		if slow || scale == 0 { // any class is as good: the bias is known, or nothing has a mean but 0
+			p.numberStates(states)
+			from, take, _ = p.reached(states[0], choices)
+		}
+		found, err := p.recurrentClass(ctx, from, take, dir)
 		if err != nil {
 			return 0, err
 		}
@@ -484,13 +489,9 @@ func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, 
 	defer func() { p.shareTolerance = 0 }()
 	zero, found := best.States[0], best
 	if !p.follows(best, choices) {
-		from, retires := p.reached(zero, choices)
+		from, take, retires := p.reached(zero, choices)
 		if retires {
 			return nil, false, errRetires
-		}
-		take := make([]int32, len(from))
-		for j, s := range from {
-			take[j] = choices[p.position[s]]
 		}
 		found, err = p.recurrentClass(ctx, from, take, dir)
 		if err != nil {
@@ -509,13 +510,15 @@ func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, 
 	return found, false, err
 }
 
-// reached returns the states that a policy inside an end comes to from one of them, and whether it may retire.
-func (p *LeastMean) reached(from int32, choices []int32) (queue []int32, retires bool) {
+// reached returns the states that a policy inside an end comes to from one of them, its choices there, and whether it
+// may retire.
+func (p *LeastMean) reached(from int32, choices []int32) (queue, take []int32, retires bool) {
 	met := make([]bool, len(choices))
 	met[p.position[from]] = true
 	queue = []int32{from}
 	for n := 0; n < len(queue); n++ {
-		next, prob := p.successors(choices[p.position[queue[n]]])
+		take = append(take, choices[p.position[queue[n]]])
+		next, prob := p.successors(take[n])
 		for j, t := range next {
 			at := p.position[t]
 			switch {
@@ -528,7 +531,7 @@ func (p *LeastMean) reached(from int32, choices []int32) (queue []int32, retires
 			}
 		}
 	}
-	return queue, retires
+	return queue, take, retires
 }
 
 // leastResidual returns the least of what a choice returns and adds to the bias, which no mean is below, or the first
