@@ -106,8 +106,6 @@ func (p *panelRead) add(path string, points [][2]float64, line []string, how str
 		p.marks = append(p.marks, [2]float64{points[0][0] - 2, points[0][1]})
 	case line == nil:
 		p.bands = append(p.bands, points)
-	case line[2] == "1.3":
-		p.curves = append(p.curves, curveRead{line[1] + line[3], points})
 	case line[2] == "0.6" && len(points) == 2:
 		// Ticks with labels are four points long.
 		across, up := points[1][0]-points[0][0], points[1][1]-points[0][1]
@@ -116,7 +114,16 @@ func (p *panelRead) add(path string, points [][2]float64, line []string, how str
 		} else if up == 0 && math.Abs(across-4) < 0.01 {
 			p.y.at = append(p.y.at, points[0][1])
 		}
+	case isCurve(line[2]):
+		p.curves = append(p.curves, curveRead{line[1] + line[3], points})
 	}
+}
+
+// isCurve reports whether lines of a width are curves: thinner ones than usual where there are many, down to 0.4 of it.
+// Lines at given heights have half of it.
+func isCurve(width string) bool {
+	w, err := strconv.ParseFloat(width, 64)
+	return err == nil && w >= 0.52 && w <= 1.3 && w != 0.65
 }
 
 // finish gives the axes their labels, and everything else its numbers.
@@ -377,7 +384,15 @@ func checkFrontPlot(t *testing.T, r *result) {
 		return strings.TrimPrefix(over[k], "+") + " (more is better)"
 	}
 	title := v.text("problem") + ": trade-off curve" + map[bool]string{true: "s"}[union]
-	note := "The certified error is at most " + small(v.num("error")) + "; the true curve lies in the band."
+	note := "The certified error is at most " + small(v.num("error"))
+	switch {
+	case len(v.list("vertices")) == 1:
+		note += "."
+	case v.num("error_relative") <= 2e-3: // as thin as a line
+		note += ", which is less than the line is wide."
+	default:
+		note += "; the true curve lies in the band."
+	}
 	if union {
 		note = "One curve for each threshold at which the worst episodes begin."
 	}

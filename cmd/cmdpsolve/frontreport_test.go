@@ -106,6 +106,9 @@ func TestBandsReachTheCorners(t *testing.T) {
 		}
 		r := f.Parts[0].Result
 		line := newFrontReport(p, over, f, 0).curves(r)[0]
+		if len(line.X) == 1 { // one point has no band
+			continue
+		}
 		for i, y := range line.Y {
 			if better := over[1].sign; line.Low[i] > y || line.High[i] < y ||
 				better > 0 && line.Low[i] < y || better < 0 && line.High[i] > y {
