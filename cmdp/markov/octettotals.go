@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/progress"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -398,6 +399,7 @@ func (z *OctetTotals) policies(ctx context.Context) bool {
 	z.eachPart(ctx, z.look)
 	z.mend()
 	if !z.visits(ctx) {
+		z.forgetReached() // which was known of the first visits alone
 		return false
 	}
 	z.setReturns()

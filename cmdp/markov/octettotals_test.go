@@ -224,3 +224,43 @@ func TestOctetsForgetPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestOctetsOfSlowVisits: of a walk that goes to and fro for so long that visits do not come to their end nothing is
+// told, though its values are known: what the first visits return says nothing of one return and another.
+func TestOctetsOfSlowVisits(t *testing.T) {
+	const states = 200
+	k, values := cmdp.NewKernel(), make([][2]float64, states+1)
+	returns := func(s int32) [2]float64 { return [2]float64{1, float64(2 * s / states)} }
+	for s := range int32(states) {
+		r := returns(s)
+		k.Append([]int32{max(0, s-1), s + 1}, []float64{0.5, 0.5}, r[:])
+		k.EndState()
+	}
+	k.EndState()
+	for j := range 2 {
+		for s := int32(states) - 1; s >= 0; s-- { // from a state to the next one each of those before is visited twice
+			for from := range s + 1 {
+				values[s][j] += 2 * returns(from)[j]
+			}
+			values[s][j] += values[s+1][j]
+		}
+	}
+	z := octetsOf(t, rand.New(rand.NewPCG(28, 88)), &k, 2)
+	for s, v := range values[:states] {
+		for l := range NumOctet {
+			x := v[0]*z.Directions[0][l] + v[1]*z.Directions[1][l]
+			z.Values[z.Quotient.Number[s]][l] = x * (1 - 1e-8)
+		}
+	}
+	if err := z.Solve(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	for l, solved := range z.Solved {
+		for j := range 2 {
+			want := 0.75*values[0][j] + 0.25*values[1][j]
+			if got := z.Returns[j][l]; solved && math.Abs(got-want) > 1e-6*want {
+				t.Errorf("direction %d: solved, return %d is %g: want %g", l, j, got, want)
+			}
+		}
+	}
+}
