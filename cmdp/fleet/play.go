@@ -7,12 +7,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/internal/sample"
 	"cmdpsolve/cmdp/progress"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
