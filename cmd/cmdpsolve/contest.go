@@ -200,6 +200,7 @@ func (o *playOptions) sayResume(s streams, err error) {
 	for _, word := range resuming(s.args, o.save) {
 		line += " " + quote(word)
 	}
+	s.status.clear()
 	fmt.Fprintln(s.err, "go on with: "+line)
 }
 

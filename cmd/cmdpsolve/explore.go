@@ -114,6 +114,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 		at.IP = net.IPv4(127, 0, 0, 1)
 	}
 	url := fmt.Sprintf("http://%v%s", at, server.Path())
+	c.status.close() // the page says how far its plans are
 	fmt.Fprintln(c.out, url)
 	if out, ok := c.out.(interface{ Flush() error }); ok { // it is read while we serve
 		if err := out.Flush(); err != nil {

@@ -44,6 +44,7 @@ writes that problem as a problem file to standard output, in YAML or with
 					return failed(err)
 				}
 			}
+			s.status.clear()
 			_, err = s.out.Write(text)
 			return err
 		},

@@ -19,7 +19,7 @@ import (
 // concurrently.
 type statusLine struct {
 	w           io.Writer
-	columns     func() int // that the terminal has
+	columns     func() int // that the terminal has, 0 if it does not say
 	mu          sync.Mutex
 	begin, last time.Time
 	shown, over bool
@@ -36,7 +36,7 @@ func newStatusLine(w io.Writer) *statusLine {
 	return beginStatusLine(w, func() int {
 		width, _, err := term.GetSize(int(f.Fd()))
 		if err != nil {
-			return report.Width
+			return 0
 		}
 		return width
 	})
@@ -69,7 +69,11 @@ func (l *statusLine) show(text func(took time.Duration) string) {
 	l.last, l.shown = now, true
 	l.wait.Stop()
 	line := []rune(report.Clean(text(now.Sub(l.begin))))
-	if most := max(1, l.columns()-1); len(line) > most {
+	most := report.Width
+	if columns := l.columns(); columns > 0 {
+		most = max(1, columns-1)
+	}
+	if len(line) > most {
 		line = append(line[:most-1], '…')
 	}
 	fmt.Fprint(l.w, "\r\x1b[K"+string(line)) // a terminal that went away is no reason to stop

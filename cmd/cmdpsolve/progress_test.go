@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 )
 
 // lines is a terminal that hands over what is written to it.
@@ -53,13 +56,17 @@ func lateLine(w io.Writer, columns int) *statusLine {
 }
 
 // TestWordsOfProgress: a status line says in the user's sense what is known so far, and nothing of what is not; what is
-// known stands before what is done next, until it is forgotten. A narrow terminal shows where a text begins.
+// known stands before what is done next, until it is forgotten. A narrow terminal shows where a text begins, and one
+// that does not tell its width shows as much as others.
 func TestWordsOfProgress(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 1))
 	for range 200 {
 		var out strings.Builder
 		columns := 10 + rng.IntN(150)
 		line := lateLine(&out, columns)
+		if rng.IntN(8) == 0 {
+			columns, line = 80, lateLine(&out, 0)
+		}
 		shows := func(want string) {
 			t.Helper()
 			if r := []rune(want); len(r) >= columns {
@@ -113,5 +120,60 @@ func TestWordsOfProgress(t *testing.T) {
 		line.forgets()
 		line.working(what, part)
 		shows(what + share)
+	}
+}
+
+// A screen is a terminal of which a line may be taken away.
+type screen struct {
+	shown     []byte
+	addressed func() // is called once the address of a page is there
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	for _, line := range bytes.SplitAfter(p, []byte("\r\x1b[K")) {
+		s.shown = append(s.shown, line...)
+		if before, taken := bytes.CutSuffix(s.shown, []byte("\r\x1b[K")); taken {
+			s.shown = before[:bytes.LastIndexByte(before, '\n')+1]
+		}
+	}
+	if bytes.Contains(p, []byte("http://")) {
+		s.addressed()
+	}
+	return len(p), nil
+}
+
+// TestStatusLineMakesWay: what a command writes stands on the terminal as if there had been no status line before it,
+// and a page that is served has none.
+func TestStatusLineMakesWay(t *testing.T) {
+	for _, args := range [][]string{{"instances", "frozenlake8"}, {"plan", "frozenlake8"}, {"check", "frozenlake8"},
+		{"explore", "frozenlake8", "--no-open"}} {
+		var seen [2]string
+		for k := range seen {
+			ctx, cancel := context.WithCancel(t.Context())
+			terminal := &screen{addressed: cancel}
+			s := streams{out: terminal, err: terminal, problem: new(problem.ReadOptions), files: new(fileUses)}
+			if k == 1 {
+				s.status = lateLine(terminal, 80)
+				s.status.working("working", math.NaN())
+			}
+			root := newRoot(s)
+			root.SetArgs(args)
+			if err := root.ExecuteContext(ctx); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			s.status.working("more", math.NaN())
+			if args[0] == "explore" && bytes.Contains(terminal.shown, []byte("more")) {
+				t.Errorf("the server shows %q", terminal.shown)
+			}
+			s.status.close()
+			seen[k], _, _ = strings.Cut(string(terminal.shown), ", 0.")
+			if _, address, found := strings.Cut(seen[k], "http://"); found {
+				seen[k] = strings.TrimSuffix(seen[k], address)
+			}
+		}
+		if seen[0] == "" || seen[1] != seen[0] {
+			t.Errorf("%v: %q with a status line, %q without", args, seen[1], seen[0])
+		}
 	}
 }
