@@ -148,6 +148,32 @@ func TestLateConflict(t *testing.T) {
 	}
 }
 
+// TestConflictIterations: where a value iteration takes long the search for a conflict takes no more of them than the
+// verdict, or eight, and never more than were allowed; what counts are the transitions of all steps, whether they are
+// the same at each step or not.
+func TestConflictIterations(t *testing.T) {
+	for _, tc := range []struct {
+		name                   string
+		allowed, verdict, want int
+	}{
+		{"garnet:S=30,A=3,H=200,b=4,stationary=false", 2000, 3, 2000},
+		{"garnet:S=60,A=5,H=200,b=20,stationary=false", 2000, 30, 30},
+		{"garnet:S=60,A=5,H=200,b=20", 2000, 30, 30},
+		{"garnet:S=60,A=5,H=200,b=20", 2000, 3, 8},
+		{"garnet:S=60,A=5,H=200,b=20", 0, 3, 8},
+		{"garnet:S=60,A=5,H=200,b=20", 5, 3, 5},
+		{"garnet:S=60,A=5,H=100,b=20", 2000, 3, 2000},
+	} {
+		p, err := load(tc.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := conflictOptions(p, exact.Options{Iterations: tc.allowed}, tc.verdict).Iterations; got != tc.want {
+			t.Errorf("%+v: %d value iterations", tc, got)
+		}
+	}
+}
+
 // TestDrawnOfSets: of random problems with wide intervals, some of whose plans draw policies, all numbers fit each
 // other.
 func TestDrawnOfSets(t *testing.T) {

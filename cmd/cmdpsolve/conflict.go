@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -40,18 +41,32 @@ type conflictReport struct {
 // Where one takes long, the search does not take more of them than the verdict, but for a few.
 func conflictOptions(p *loaded, opts exact.Options, verdict int) exact.Options {
 	const (
-		quick   = 1 << 20 // transitions of all steps together
-		endless = 16      // for as many steps a value iteration without a horizon counts
-		few     = 8
+		quick = 1 << 20 // transitions of all steps together
+		few   = 8
 	)
-	steps := p.Horizon()
-	if steps == 0 {
-		steps = endless
+	work := 0
+	for _, of := range p.Members() {
+		work += transitionsOfSteps(of.Model)
 	}
-	if p.transitions()*steps > quick && (opts.Iterations == 0 || opts.Iterations > verdict) {
-		opts.Iterations = max(verdict, few)
+	most := max(verdict, few)
+	if work > quick && (opts.Iterations == 0 || opts.Iterations > most) {
+		opts.Iterations = most
 	}
 	return opts
+}
+
+// transitionsOfSteps returns how many transitions all steps of a model have together. One without a horizon counts for
+// a few steps.
+func transitionsOfSteps(m *cmdp.Model) int {
+	const endless = 16
+	t := m.Tally() // whose rows, or those of its base, are counted once if they are the same at every step
+	switch {
+	case m.Horizon() == 0:
+		return m.Transitions() * endless
+	case m.Stationary() || t != nil && t.Base.Stationary():
+		return m.Transitions() * m.Horizon()
+	}
+	return m.Transitions()
 }
 
 // findConflict finds the limits of an infeasible problem that are in conflict. It returns nil if
@@ -94,8 +109,9 @@ func conflictNotes(c []conflictReport) report.Note {
 	}
 	notes := report.Note{coreNote(c)}
 	if slices.ContainsFunc(c, func(r conflictReport) bool { return r.LeastGive != nil || r.MostProbability != nil }) {
-		notes = append(notes, "The search for the least changes ended after as many value iterations as the verdict. "+
-			"What a limit is shown to have to be is enough; the first number of a range is not known to be.")
+		notes = append(notes, "The search for the least changes took no more value iterations than the verdict, but "+
+			"for a few, and ended before they were known. What a limit is shown to have to be is enough; the first "+
+			"number of a range is not known to be.")
 	}
 	return notes
 }

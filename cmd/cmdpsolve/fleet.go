@@ -70,7 +70,7 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	}
 	var clash []conflictReport
 	if err == nil && plan.Status == exact.Infeasible && (safe == nil || safe.Without.Status == exact.Infeasible) {
-		clash, err = c.conflict(ctx, p, opts, begin)
+		clash, err = c.conflict(ctx, p, conflictOptions(p, opts, plan.Iterations), begin)
 	}
 	progress.line.forgets()
 	if err != nil {
