@@ -142,7 +142,7 @@ func (p *infiniteHorizon) pricer(ctx context.Context, c relevance) (pricer, erro
 }
 
 func (p *infiniteHorizon) configure(tell progress.Func, enough float64, proving bool) {
-	p.progress = tell
+	p.progress, p.graph.Progress = tell, tell
 	p.tolerance = enough
 	p.certifies = proving
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/progress"
 )
 
 // layered draws a model in which a state leads a few states on, so that few are reached at a step; every eighth state
@@ -105,5 +106,46 @@ func TestReachedSpans(t *testing.T) {
 	}
 	if few < 20 || few > 55 {
 		t.Errorf("%d of 60 models have spans: the test says little", few)
+	}
+}
+
+// TestTellsWhoWaits: what works for another caller than before tells that one how far it is, in all that it does, and
+// the one before nothing.
+func TestTellsWhoWaits(t *testing.T) {
+	const states = progress.Many
+	k := cmdp.NewKernel()
+	for s := range int32(states) { // a ring, which may be left at one place
+		k.Append([]int32{(s + 1) % states}, []float64{1}, []float64{0})
+		if s == 0 {
+			k.Append([]int32{states}, []float64{1}, []float64{1})
+		}
+		k.EndState()
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits, told := 0, [2]int{}
+	hears := func(who int) progress.Func {
+		return func(what string, _ float64) {
+			told[who]++
+			if who != waits {
+				t.Errorf("told of %q while somebody else waits", what)
+			}
+		}
+	}
+	p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(1), hears(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits = 1
+	p.configure(hears(1), 0, false)
+	if _, err := p.endComponents(t.Context(), p.choices(func(int32) bool { return true })); err != nil {
+		t.Fatal(err)
+	}
+	if told[0] == 0 || told[1] == 0 {
+		t.Errorf("told %d times", told)
 	}
 }
