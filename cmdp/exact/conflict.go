@@ -48,11 +48,12 @@ const smallSubsets = 16
 // when they are over is told as such.
 func (p *Planner) Conflict(ctx context.Context, task cmdp.Task, set geometry.Set, opts Options) (*Conflict, error) {
 	c := conflictSearch{Planner: p, ctx: ctx, rows: task.Constraints, set: set, box: task.Box, opts: opts,
-		n: len(task.Constraints), left: opts.Iterations, verdicts: make(map[string]Verdict)}
-	c.opts.Iterations = 0
-	if c.left == 0 {
-		c.left = defaultIterations
+		n: len(task.Constraints), verdicts: make(map[string]Verdict)}
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
 	}
+	c.left, c.opts.Iterations = opts.Iterations, 0
 	if set != nil {
 		c.n++
 	}

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -9,6 +10,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestConflictOfVerdicts gives the search for a conflict the verdicts on all sets of limits: those that hold one of
@@ -139,5 +142,39 @@ func TestShortConflicts(t *testing.T) {
 	}
 	if conflicts < 20 || ranges < 5 {
 		t.Errorf("%d conflicts, %d ranges: the test says little", conflicts, ranges)
+	}
+}
+
+// TestKnownCertificates asks a planner again whether a return can be as low. Whoever asked before may change the proof,
+// and what is known of the direction may be less than can be proved, as where time was over.
+func TestKnownCertificates(t *testing.T) {
+	for trial, name := range kinds[:len(kinds)-1] { // of sums nothing is kept
+		k := drawKind(t, rand.New(rand.NewPCG(uint64(trial), 27)), name, 1)
+		k.checkRanges(name, false)
+		down := axis(k.dim, 0, 1)
+		least := k.least(down, nil)
+		task, err := k.task(down, []cmdp.Constraint{{Normal: down, Offset: least - 0.1*k.unit}})
+		if errors.Is(err, geometry.ErrEmpty) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.Whole = nil
+		for range 2 {
+			r, err := k.planner.Solve(t.Context(), task, Options{})
+			if err != nil || r.Status != Infeasible {
+				t.Fatalf("%s: %v, %v: want infeasible", name, r.Status, err)
+			}
+			floats.Scale(-1, r.Certificate.Direction)
+			known := k.planner.bounds.rechecked(down)
+			if known == nil {
+				t.Fatalf("%s: the planner no longer knows what it proved", name)
+			}
+			known.value -= k.unit
+		}
+		if _, err := k.planner.Conflict(t.Context(), task, nil, Options{Iterations: -1}); err == nil {
+			t.Errorf("%s: a conflict in -1 value iterations: want an error", name)
+		}
 	}
 }

@@ -149,7 +149,8 @@ func (s *solver) farkasRows() (rows []cmdp.Constraint, weights []float64) {
 // proves reports whether the certificate holds whatever is lost to rounding.
 func (c *Certificate) proves() bool { return c != nil && c.Value-c.Support > c.Margin }
 
-// certify evaluates a direction, made a unit vector, from scratch, unless that was done before; nil stands for none.
+// certify evaluates a direction, made a unit vector, from scratch, unless that was done before and proves what is asked
+// now; nil stands for none.
 func (s *columnGeneration) certify(dir []float64) (*Certificate, error) {
 	length := floats.Norm(dir, 2)
 	if length == 0 {
@@ -157,18 +158,25 @@ func (s *columnGeneration) certify(dir []float64) (*Certificate, error) {
 	}
 	before := s.phases.enter("certification")
 	defer s.phases.enter(before)
-	known := s.bounds.rechecked(scaled(1/length, dir))
-	if known == nil {
-		known = &supportBound{dir: scaled(1/length, dir), rechecked: true}
-		var err error
-		known.value, known.margin, err = s.pricing.recheck(s.ctx, known.dir)
-		if err != nil {
-			return nil, err
+	unit := scaled(1/length, dir)
+	if known := s.bounds.rechecked(unit); known != nil { // maybe in less time
+		if c := s.certificateOf(*known); c.proves() {
+			return c, nil
 		}
-		s.bounds.keep(*known)
 	}
-	return &Certificate{Direction: known.dir, Value: known.value, Support: oracle.Support(s.task.Target, known.dir),
-		Margin: known.margin + supportError(s.task.Target, known.dir)}, nil
+	value, margin, err := s.pricing.recheck(s.ctx, unit)
+	if err != nil {
+		return nil, err
+	}
+	found := supportBound{dir: unit, value: value, margin: margin, rechecked: true}
+	s.bounds.keep(found)
+	return s.certificateOf(found), nil
+}
+
+// certificateOf returns what a bound in a unit direction says of the target.
+func (s *columnGeneration) certificateOf(b supportBound) *Certificate {
+	return &Certificate{Direction: slices.Clone(b.dir), Value: b.value,
+		Support: oracle.Support(s.task.Target, b.dir), Margin: b.margin + supportError(s.task.Target, b.dir)}
 }
 
 // supportError bounds the rounding error of θ·w at the answer w of the target, and
