@@ -41,6 +41,19 @@ func (b *round) distance(x []float64) float64 {
 	return norm
 }
 
+// cut returns a half-space normal·v ≤ offset that holds a ball of another radius and leaves out x. The normal has few
+// digits, since those of all cuts multiply in the reference.
+func (b *round) cut(x []float64, radius float64) (normal []float64, offset float64) {
+	norm, length := b.distance(x), 0.0
+	normal = make([]float64, len(x))
+	for i := range x {
+		normal[i] = math.Round((x[i]-b.Center[i])/norm*(1<<16)) / (1 << 16)
+		length = math.Hypot(length, normal[i])
+		offset += normal[i] * b.Center[i]
+	}
+	return normal, offset + length*radius*(1+1e-13)
+}
+
 // A price is a cost in a file.
 type price struct {
 	Linear    []float64 `json:"linear,omitempty"`
@@ -323,18 +336,11 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 			if radius < 0 {
 				return nil, true
 			}
-			norm, normal, offset := target.Ball.distance(v), make([]float64, d), 0.0
-			for i := range d {
-				normal[i] = v[i] - target.Ball.Center[i]
-			}
-			if norm <= radius {
+			if target.Ball.distance(v) <= radius+1e-8*size { // far less than what an answer may miss by
 				return v, true
 			}
-			for i := range d {
-				normal[i] /= norm
-				offset += normal[i] * target.Ball.Center[i]
-			}
-			limits = append(limits, []limited{linear(normal, offset+radius*(1+1e-13))})
+			normal, offset := target.Ball.cut(v, radius)
+			limits = append(limits, []limited{linear(normal, offset)})
 		}
 		return nil, false
 	}
