@@ -155,14 +155,13 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 	var refused error
 	clock := newClock(opts.Budget)
 	err = t.thresholds(ascending, func(thresholds []float64) error {
+		if clock.over() { // of all others too
+			return errLate
+		}
 		within, done := clock.within(ctx)
 		defer done()
 		of, err := t.At(within, thresholds)
 		err = clock.orLate(ctx, err)
-		if clock.over() || errors.Is(err, errLate) {
-			f.leaveOpen(t.Query)
-			return nil
-		}
 		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 			return err
 		}
@@ -178,6 +177,10 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		f.add(FrontPart{Query: of, Result: r})
 		return nil
 	})
+	if errors.Is(err, errLate) {
+		f.leaveOpen(t.Query)
+		err = nil
+	}
 	if len(f.Parts) == 0 && err == nil {
 		err = refused
 	}

@@ -182,7 +182,7 @@ func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, e
 		return nil, nil, s.all.clock.orLate(s.ctx, err)
 	}
 	s.last = of
-	planner, err := exact.NewPlanner(of.Model, 0)
+	planner, err := exact.NewPlanner(of.Model, s.options.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -446,8 +446,8 @@ func better(r, than *exact.Result) bool {
 		return keeps
 	case never != none:
 		return none
-	case !keeps:
-		return r.Violation < than.Violation
+	case !keeps: // of an answer without returns it is not known
+		return r.Violation < than.Violation || math.IsNaN(than.Violation) && !math.IsNaN(r.Violation)
 	case (r.Status == exact.Unbounded) != (than.Status == exact.Unbounded):
 		return r.Status == exact.Unbounded
 	case than.Status == exact.Stopped: // its gap may be wide

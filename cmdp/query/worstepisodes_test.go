@@ -106,6 +106,9 @@ func TestBestOfRandomAnswers(t *testing.T) {
 				r.Status, r.Bound = exact.Undecided, float64(rng.IntN(9))
 			case 4:
 				r.Status, r.Bound = exact.Stopped, float64(rng.IntN(9))
+				if rng.IntN(2) == 0 { // before anything was known
+					r.Violation = math.NaN()
+				}
 			case 5:
 				if rng.IntN(4) == 0 {
 					r.Status, r.Violation, r.Objective, r.Bound = exact.Unbounded, 0, math.Inf(-1), math.Inf(-1)
@@ -127,8 +130,9 @@ func TestBestOfRandomAnswers(t *testing.T) {
 		}
 		for i, r := range all {
 			by, than := rank[r.Status], rank[want.Status]
-			closer := r.Violation < want.Violation || r.Violation == want.Violation && r.Objective < want.Objective &&
-				by == rank[exact.Optimal]
+			missed, least := r.Violation, want.Violation
+			closer := missed < least || math.IsNaN(least) && !math.IsNaN(missed) ||
+				missed == least && r.Objective < want.Objective && by == rank[exact.Optimal]
 			if i == 0 || by > than || by == than && closer {
 				want = r
 			}
@@ -151,7 +155,8 @@ func TestBestOfRandomAnswers(t *testing.T) {
 				status = exact.Undecided
 			}
 		}
-		if got.Status != status || got.Violation != of.Violation || got.Objective != of.Objective ||
+		same := got.Violation == of.Violation || math.IsNaN(got.Violation) && math.IsNaN(of.Violation)
+		if got.Status != status || !same || got.Objective != of.Objective ||
 			got.Bound != of.Bound || got.Gap != of.Gap {
 			t.Errorf("trial %d: %+v: want %v, %+v", trial, got, status, of)
 		}
@@ -266,6 +271,32 @@ transitions:
 				r.Objective, r.Violation, tried, n, cost, violation)
 		}
 		checkStopped(t, name, q, r)
+	}
+}
+
+// TestCurveWithoutTime: a curve whose time is over does not go through all thresholds to say so.
+func TestCurveWithoutTime(t *testing.T) {
+	q := parsed(t, `
+format: cmdp/1
+horizon: 50
+states: 2
+start: 0
+returns: [steps, toll]
+constraints: [{return: steps, at_most: 40, cvar: 0.5}, {return: toll, at_most: 30, cvar: 0.5}]
+transitions:
+  - {state: 0, action: 0, next: {0: 0.99, 1: 0.01}, returns: {steps: 1}}
+  - {state: 0, action: 1, next: {0: 0.95, 1: 0.05}, returns: {steps: 1, toll: 1}}
+`)
+	choices := len(q.Limits[0].Thresholds) * len(q.Limits[1].Thresholds)
+	allocated := testing.AllocsPerRun(1, func() {
+		f, err := q.Front(t.Context(), []Objective{{"steps", true}, {"toll", false}},
+			exact.FrontOptions{Options: exact.Options{Budget: 1}})
+		if err != nil || f.Status != exact.Stopped || len(f.Parts) != 1 || !math.IsInf(f.Error, 1) {
+			t.Fatalf("%+v, %v: want nothing but that it was stopped", f, err)
+		}
+	})
+	if choices < 1000 || allocated > float64(choices) {
+		t.Errorf("%g allocations for %d choices of thresholds", allocated, choices)
 	}
 }
 
