@@ -175,36 +175,41 @@ func (w *ways) form(coef map[int]*big.Rat, j int) *big.Rat {
 	return sum
 }
 
-// used reports which columns y some policy within the limits uses, and whether there is one.
+// used reports which columns y some policy within the limits uses, and whether there is one. All rows may be
+// multiplied, so that all of these columns can be 1 at once: each has a share of at most 1, and the sum of the shares
+// is made as large as can be.
 func (w *ways) used() (used []bool, feasible bool) {
 	p, columns := w.program()
-	n := len(w.all)
+	n, m := len(w.all), len(columns)
+	var way []int // the columns y
+	for k, j := range columns {
+		if j >= n {
+			way = append(way, k)
+		}
+	}
+	// Behind the columns are the shares, and by how much more than once the rows count.
+	width := m + len(way) + 1
+	try := program{cost: vector(width)}
+	for _, r := range p.rows {
+		coef := slices.Clone(r.coef)
+		for _, k := range way {
+			coef = append(coef, r.coef[k])
+		}
+		try.rows = append(try.rows, row{append(coef, neg(r.bound)), r.sense, r.bound})
+	}
+	for s := range way {
+		try.cost[m+s].SetInt64(-1)
+		most := row{vector(width), -1, big.NewRat(1, 1)}
+		most.coef[m+s].SetInt64(1)
+		try.rows = append(try.rows, most)
+	}
+	solved := try.solve()
+	if solved.status == infeasible {
+		return nil, false
+	}
 	used = make([]bool, 2*n)
-	for more := true; more; {
-		// Maximise u ≤ 1, u at most the sum of those that are not known to be used.
-		try := program{cost: append(vector(len(columns)), big.NewRat(-1, 1))}
-		for _, r := range p.rows {
-			r.coef = append(r.coef[:len(r.coef):len(r.coef)], new(big.Rat))
-			try.rows = append(try.rows, r)
-		}
-		sum, most := vector(len(columns)+1), vector(len(columns)+1)
-		for k, j := range columns {
-			if j >= n && !used[j] {
-				sum[k].SetInt64(-1)
-			}
-		}
-		sum[len(columns)].SetInt64(1)
-		most[len(columns)].SetInt64(1)
-		try.rows = append(try.rows, row{coef: sum, sense: -1, bound: new(big.Rat)},
-			row{coef: most, sense: -1, bound: big.NewRat(1, 1)})
-		s := try.solve()
-		if s.status == infeasible {
-			return nil, false
-		}
-		more = s.value.Sign() < 0
-		for k, j := range columns {
-			used[j] = used[j] || s.x[k].Sign() > 0
-		}
+	for s, k := range way {
+		used[columns[k]] = solved.x[m+s].Sign() > 0
 	}
 	return used, true
 }
