@@ -44,11 +44,12 @@ type refused struct {
 }
 
 // sure are the limits that hold in every episode and take choices away. Without a horizon those from below do
-// not: they need come true in the end only.
+// not, nor those from above that only a falling total can keep: they need come true in the end only.
 func (q *question) sure(p *Problem) [][]limited {
 	var some [][]limited
 	for k, l := range p.Constraints {
-		if l.sure() && !(p.endless() && l.AtMost == "") {
+		inTheEnd := p.endless() && (l.AtMost == "" || rat(l.AtMost).Sign() < 0)
+		if l.sure() && !inTheEnd {
 			some = append(some, q.limits[k])
 		}
 	}
