@@ -24,11 +24,7 @@ func lottery(t *testing.T, rng *rand.Rand, states int32, choices int) *cmdp.Mode
 		k.EndState()
 	}
 	k.EndState() // rest
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, 2)
 	return m
 }
 

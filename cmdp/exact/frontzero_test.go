@@ -40,11 +40,7 @@ func torus(t *testing.T, rng *rand.Rand, side int32) *cmdp.Model {
 			k.Returns[i] = 0
 		}
 	}
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, 2)
 	return m
 }
 

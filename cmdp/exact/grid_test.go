@@ -84,11 +84,7 @@ func (g grid) model(t testing.TB, rng *rand.Rand) *cmdp.Model {
 		k.First = append(k.First, int32(len(k.Offset)-1))
 	}
 	k.First = append(k.First, k.First[cells-1])
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, 2)
 	return m
 }
 
@@ -213,11 +209,7 @@ func TestLimitsWithoutGoal(t *testing.T) {
 				k.EndState()
 			}
 			k.EndState()
-			m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k},
-				Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := totalsOf(t, k, 2)
 			half := 0.55 * float64(steps) / 0.7
 			box, err := geometry.NewBox([]float64{0, 0}, []float64{half, half})
 			if err != nil {

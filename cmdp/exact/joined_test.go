@@ -208,6 +208,17 @@ func modelOf(t testing.TB, spec cmdp.ModelSpec, states int, rows []cmdp.Row) *cm
 	return m
 }
 
+// totalsOf returns a model of totals that begins in state 0, with one kernel.
+func totalsOf(t testing.TB, k cmdp.Kernel, dim int) *cmdp.Model {
+	t.Helper()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: dim, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // TestLimitsWithoutRoom: only staying keeps the second return at its limit, and the third wants half of the
 // time in either room. So the ways get no more of the time than the tolerance of limits allows, and the policy
 // is one all the same.

@@ -129,11 +129,7 @@ func TestDigitsOfLongChains(t *testing.T) {
 			exactly.Quo(exactly, new(big.Rat).Add(rational(x), rational(0.75-x)))
 		}
 		k.EndState()
-		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
-			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := totalsOf(t, k, 1)
 		p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(1), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -433,11 +429,7 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	// State 0 waits for nothing or leaves for 5.
 	k := cmdp.Kernel{First: []int32{0, 2, 2}, Offset: []int{0, 1, 2}, Next: []int32{0, 1}, Prob: []float64{1, 1},
 		Returns: []float64{0, 5}}
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, 1)
 	p, err := newInfiniteHorizon(t.Context(), m, 1, relevance{up: []bool{true}, down: []bool{false}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -642,11 +634,7 @@ func TestTotalsBeyondNumbers(t *testing.T) {
 	k.Append([]int32{0, 1}, []float64{1, 1e-300}, []float64{1e10})
 	k.EndState()
 	k.EndState()
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Dim: 1, Discount: 1, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, 1)
 	p, err := newInfiniteHorizon(t.Context(), m, 1, allRelevant(1), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -33,11 +33,7 @@ func drawComponents(t *testing.T, rng *rand.Rand, states, dim int) *cmdp.Model {
 		s += size
 	}
 	k.First = append(k.First, k.First[states-1])
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: dim, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, dim)
 	return m
 }
 
@@ -259,10 +255,6 @@ func drawCirculation(t *testing.T, rng *rand.Rand, states, dim int) *cmdp.Model 
 		k.EndState()
 	}
 	k.EndState()
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: dim, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, dim)
 	return m
 }

@@ -122,11 +122,7 @@ func TestTellsWhoWaits(t *testing.T) {
 		k.EndState()
 	}
 	k.EndState()
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := totalsOf(t, k, 1)
 	waits, told := 0, [2]int{}
 	hears := func(who int) progress.Func {
 		return func(what string, _ float64) {

@@ -13,26 +13,21 @@ import (
 func TestZeroDirection(t *testing.T) {
 	for trial := range 8 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 7))
-		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1,
-			Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1200)
+		var rows []cmdp.Row
 		for s := range 1199 {
 			for a := range 3 {
-				row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{rng.Float64()}}
+				row := cmdp.Row{State: s, Action: a, Returns: []float64{rng.Float64()}}
 				row.Next = []cmdp.Transition{{Next: 1199, Probability: 1.0 / 64}}
 				for j := range 3 {
 					p := []float64{1.0 / 2, 1.0 / 4, 15.0 / 64}[j]
 					next := (s + 1 + rng.IntN(7) + 7*j) % 1199
 					row.Next = append(row.Next, cmdp.Transition{Next: next, Probability: p})
 				}
-				if err := b.Add(row); err != nil {
-					t.Fatal(err)
-				}
+				rows = append(rows, row)
 			}
 		}
-		m, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := modelOf(t, cmdp.ModelSpec{Discount: 1, Dim: 1,
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1200, rows)
 		p, err := newPricer(t.Context(), m, 1, allRelevant(1), nil)
 		if err != nil {
 			t.Fatal(err)
