@@ -37,8 +37,10 @@ func (p *Problem) entries() []entry {
 // equilibrate returns factors, powers of two, such that the entries
 // rowScale[i]·a·colScale[j] are near 1: three passes of geometric means, and then
 // every column is brought to a largest entry in [1, 2). Powers of two leave no rounding
-// error, so a solution scales back exactly.
+// error, so a solution scales back exactly. Dust has no say: one entry of 1e-17, which terms that cancel out leave,
+// would set others 1e8 apart.
 func equilibrate(list []entry, m, n int) (rowScale, colScale []float64) {
+	list = withoutDust(list, m, n)
 	row, col := make([]float64, m), make([]float64, n)
 	logs := make([]float64, len(list))
 	for k, e := range list {
@@ -74,6 +76,23 @@ func equilibrate(list []entry, m, n int) (rowScale, colScale []float64) {
 	powers(row)
 	powers(col)
 	return row, col
+}
+
+// withoutDust leaves out the entries that are far below the largest both of their row and of their column.
+func withoutDust(list []entry, m, n int) []entry {
+	const share = 1e-14
+	row, col := make([]float64, m), make([]float64, n)
+	for _, e := range list {
+		row[e.row] = max(row[e.row], math.Abs(e.value))
+		col[e.col] = max(col[e.col], math.Abs(e.value))
+	}
+	var out []entry
+	for _, e := range list {
+		if math.Abs(e.value) > share*min(row[e.row], col[e.col]) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 func reset(low, high []float64) {

@@ -3,6 +3,7 @@ package lp_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/oracle/lp"
@@ -181,5 +182,72 @@ func TestAlone(t *testing.T) {
 	}
 	if iterations < 1500 {
 		t.Errorf("%d iterations: want one for a program and more", iterations)
+	}
+}
+
+// flow draws the program of the occupancies of a small Markov decision process, and bounds of what they return.
+func flow(rng *rand.Rand) (p *lp.Problem, limits []lp.Constraint) {
+	states, actions, horizon := 1+rng.IntN(4), 1+rng.IntN(3), 1+rng.IntN(4)
+	n := states * actions
+	p = &lp.Problem{Minimize: make([]float64, n*horizon)}
+	for j := range p.Minimize {
+		p.Minimize[j] = float64(rng.IntN(9)-4) / 7
+	}
+	for h := range horizon {
+		rows := make([]lp.Constraint, states)
+		for s := range rows {
+			rows[s].Coef = make([]float64, n*horizon)
+			for a := range actions {
+				rows[s].Coef[h*n+s*actions+a] = 1
+			}
+		}
+		for j := max(0, h-1) * n; j < h*n; j++ {
+			share := 0.25 * float64(rng.IntN(5))
+			rows[rng.IntN(states)].Coef[j] -= share
+			rows[rng.IntN(states)].Coef[j] -= 1 - share
+		}
+		if h == 0 {
+			rows[0].Lower, rows[0].Upper = 1, 1
+		}
+		p.Rows = append(p.Rows, rows...)
+	}
+	for range 1 + rng.IntN(2) {
+		coef := make([]float64, n*horizon)
+		for j := range coef {
+			coef[j] = float64(rng.IntN(9)-4) / 18
+		}
+		limits = append(limits, lp.AtMost(coef, float64(rng.IntN(9)-2)/16+0.01))
+	}
+	return p, limits
+}
+
+// TestDust: where returns cancel out in a limit, what rounding leaves of them changes no answer.
+func TestDust(t *testing.T) {
+	seen := map[lp.Status]int{}
+	for seed := range uint64(6000) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		p, limits := flow(rng)
+		dusty := *p
+		dusty.Rows = slices.Clone(p.Rows)
+		for _, r := range limits {
+			left := slices.Clone(r.Coef)
+			for range 1 + rng.IntN(2) {
+				j := rng.IntN(len(left))
+				r.Coef[j], left[j] = 0, 1e-17*rng.NormFloat64()
+			}
+			p.Rows = append(p.Rows, r)
+			dusty.Rows = append(dusty.Rows, lp.AtMost(left, r.Upper))
+		}
+		for _, b := range lp.Backends() {
+			want, got := solve(t, b, p), solve(t, b, &dusty)
+			seen[got.Status]++
+			if got.Status != want.Status || got.Status == lp.Optimal && math.Abs(got.Objective-want.Objective) > 1e-9 {
+				t.Errorf("seed %d: %s: %v %g, without dust %v %g", seed, b.Name, got.Status, got.Objective, want.Status,
+					want.Objective)
+			}
+		}
+	}
+	if min(seen[lp.Optimal], seen[lp.Infeasible]) < 1000 {
+		t.Errorf("%v", seen)
 	}
 }
