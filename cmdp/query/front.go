@@ -168,7 +168,9 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		opts.Budget = clock.left()
 		r, err := tradeOff{of, t.over}.curve(ctx, opts)
 		if endless(err) {
-			refused = err
+			if refused == nil || keptWithoutEnd(err) {
+				refused = err
+			}
 			return nil
 		}
 		if err != nil {
@@ -181,7 +183,8 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		f.leaveOpen(t.Query)
 		err = nil
 	}
-	if len(f.Parts) == 0 && err == nil {
+	none := !slices.ContainsFunc(f.Parts, func(p FrontPart) bool { return p.Result.Status != exact.Infeasible })
+	if err == nil && (len(f.Parts) == 0 || none && keptWithoutEnd(refused)) {
 		err = refused
 	}
 	if err != nil {

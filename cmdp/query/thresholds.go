@@ -144,7 +144,7 @@ func (q *Query) bestIn(ctx context.Context, all *bounds) (*Query, error) {
 	best, found, err := q.bestOf(s.plan, all)
 	switch {
 	case errors.Is(err, exact.ErrNoTotal):
-		return s.last, nil // whoever plans says so; at the bounds themselves too much may be asked, and have an answer
+		return s.refused, nil // whoever plans says so; elsewhere too much may be asked, and have an answer
 	case err == nil && best == nil && q.Beyond(): // there was no time, and here no policy can do
 		best, err = q.family.compile(ctx, q.Problem, nil)
 	case err == nil && best == nil:
@@ -166,7 +166,7 @@ type plannedThresholds struct {
 	*Query
 	ctx     context.Context
 	all     *bounds
-	last    *Query
+	refused *Query // where planning says that a total has no end, and where policies keep the limits if there are any
 	best    *exact.Result
 	planner *exact.Planner // of the best answer
 	relaxed bool           // the optimum without limits was asked for
@@ -181,7 +181,6 @@ func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, e
 	if err != nil {
 		return nil, nil, s.all.clock.orLate(s.ctx, err)
 	}
-	s.last = of
 	planner, err := exact.NewPlanner(of.Model, s.options.Workers)
 	if err != nil {
 		return nil, nil, err
@@ -189,6 +188,9 @@ func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, e
 	alone := !slices.ContainsFunc(s.Of(WorstEpisodes), func(l *Limit) bool { return len(l.Thresholds) > 1 })
 	opts := exact.Options{NoNearest: of.Horizon() == 0, Budget: s.all.clock.share(alone)}
 	r, err := planner.Solve(s.ctx, of.Task, opts)
+	if errors.Is(err, exact.ErrNoTotal) && (s.refused == nil || !endless(err) || keptWithoutEnd(err)) {
+		s.refused = of
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -235,7 +237,8 @@ func (q *Query) BestOf(
 }
 
 // bestOf is BestOf without the bound that holds for all thresholds, which it notes. Thresholds at which every policy
-// that keeps the limits goes on for ever at a return that matters are left out: if all are, it is an error.
+// that keeps the limits goes on for ever at a return that matters are left out. It is an error if all are, or if no
+// policy keeps the limits at the others.
 func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, error),
 	all *bounds) (best *Query, found *exact.Result, err error) {
 	goal, _ := q.Problem.Goal.Kind()
@@ -245,7 +248,7 @@ func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, e
 	if err == nil && s.found != nil {
 		err = q.thresholds(ascending, s.precede)
 	}
-	if s.found == nil && err == nil {
+	if err == nil && (s.found == nil || s.found.Status == exact.Infeasible && keptWithoutEnd(s.refused)) {
 		err = s.refused
 	}
 	s.boundOthers()
@@ -327,7 +330,9 @@ func (s *bestSearch) answer(thresholds []float64) (*Query, *exact.Result, error)
 	s.tried[fmt.Sprint(thresholds)] = true
 	of, r, err := s.plan(thresholds)
 	if endless(err) {
-		s.refused = err
+		if s.refused == nil || keptWithoutEnd(err) {
+			s.refused = err
+		}
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -343,6 +348,13 @@ func (s *bestSearch) answer(thresholds []float64) (*Query, *exact.Result, error)
 func endless(err error) bool {
 	var no *exact.NoTotalError
 	return errors.As(err, &no) && !no.Wanted
+}
+
+// keptWithoutEnd reports whether a task was refused although some policies keep its limits: theirs is the return that
+// does not end.
+func keptWithoutEnd(err error) bool {
+	var no *exact.NoTotalError
+	return errors.As(err, &no) && no.Kept
 }
 
 // boundedThresholds are some thresholds with a lower bound of the cost there.

@@ -275,6 +275,39 @@ transitions:
 }
 
 // TestCurveWithoutTime: a curve whose time is over does not go through all thresholds to say so.
+// TestLimitsKeptWithoutEnd: where every policy that keeps the limits has an infinite total, and no policy keeps them at
+// other thresholds of the worst episodes, the total is named. The limits are not called in conflict.
+func TestLimitsKeptWithoutEnd(t *testing.T) {
+	q := parsed(t, `
+format: cmdp/1
+discount: 1
+states: [home, away, done, out]
+start: home
+returns: {time: {}, fuel: {}, arrive: {reach: done}}
+goal: {minimize: time}
+constraints:
+  - {return: arrive, at_least: 0.7}
+  - {return: fuel, at_most: 2, cvar: 0.5}
+  - {return: fuel, at_most: 2, always: true}
+transitions:
+  - {state: home, action: leave, next: {out: 1}, returns: {time: 1}}
+  - {state: home, action: work, next: {done: 0.5, away: 0.5}, returns: {time: 1, fuel: 1}}
+  - {state: away, action: work, next: {done: 0.5, away: 0.5}, returns: {time: 1, fuel: 1}}
+  - {state: away, action: wait, next: {away: 1}, returns: {time: 1}}
+`)
+	best, err := q.Best(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := best.Solve(t.Context(), exact.Options{}); !keptWithoutEnd(err) {
+		t.Errorf("%+v, error %v: want that time has no end", r, err)
+	}
+	over := []Objective{{"time", false}, {"arrive", true}}
+	if f, err := q.Front(t.Context(), over, exact.FrontOptions{}); !keptWithoutEnd(err) {
+		t.Errorf("curve %+v, error %v: want that time has no end", f, err)
+	}
+}
+
 func TestCurveWithoutTime(t *testing.T) {
 	q := parsed(t, `
 format: cmdp/1
