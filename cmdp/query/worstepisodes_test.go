@@ -274,7 +274,6 @@ transitions:
 	}
 }
 
-// TestCurveWithoutTime: a curve whose time is over does not go through all thresholds to say so.
 // TestLimitsKeptWithoutEnd: where every policy that keeps the limits has an infinite total, and no policy keeps them at
 // other thresholds of the worst episodes, the total is named. The limits are not called in conflict.
 func TestLimitsKeptWithoutEnd(t *testing.T) {
@@ -308,6 +307,7 @@ transitions:
 	}
 }
 
+// TestCurveWithoutTime: a curve whose time is over does not go through all thresholds to say so.
 func TestCurveWithoutTime(t *testing.T) {
 	q := parsed(t, `
 format: cmdp/1
