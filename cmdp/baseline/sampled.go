@@ -146,18 +146,16 @@ func (c *Config) means() bool { return c.Endless != nil && c.Endless.Discount ==
 // planMeans plans for long-run means. The plan begins in all states, so that it says what to do in each: where
 // all states lead to each other the means do not depend on it.
 func (p *Sampled) planMeans(ctx context.Context, c *Config, task cmdp.Task, kernel cmdp.Kernel, strict bool) error {
-	all := make([]int32, c.Shape.States())
-	start := make([]cmdp.StartState, len(all))
-	for s := range all {
-		all[s], start[s] = int32(s), cmdp.StartState{State: s, Probability: 1 / float64(len(all))}
+	start := make([]cmdp.StartState, c.Shape.States())
+	for s := range start {
+		start[s] = cmdp.StartState{State: s, Probability: 1 / float64(len(start))}
 	}
 	var err error
 	p.Model, err = newModel(c.Shape, c.Endless, start, []cmdp.Kernel{kernel})
 	if err != nil {
 		return err
 	}
-	k := p.Model.Kernel(0)
-	parts, err := (&markov.Graph{Kernel: k, In: markov.Reachable(k, all)}).Components(ctx)
+	parts, err := (&markov.Graph{Kernel: p.Model.Kernel(0)}).Components(ctx)
 	if err != nil {
 		return err
 	}

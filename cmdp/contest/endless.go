@@ -54,13 +54,17 @@ func (c *Contest) prepareEndless(ctx context.Context) error {
 // they could have been, before it knows.
 func (c *Contest) communicating(ctx context.Context) error {
 	m := c.Query.Model
-	k := m.Kernel(0)
+	g := &markov.Graph{Kernel: m.Kernel(0)}
 	var from []int32
 	for _, st := range m.StartStates() {
 		from = append(from, int32(st.State))
 	}
-	reached := markov.Reachable(k, from)
-	parts, err := (&markov.Graph{Kernel: k, In: reached}).Components(ctx)
+	var err error
+	g.In, err = g.Reachable(ctx, from)
+	if err != nil {
+		return err
+	}
+	parts, err := g.Components(ctx)
 	if err != nil || parts.Len() == 1 {
 		return err
 	}

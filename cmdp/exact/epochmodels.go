@@ -75,6 +75,9 @@ func newEpochModels(ctx context.Context, m *cmdp.Model, workers int) (*epochMode
 		until[epoch] = int32(epoch)
 	}
 	for epoch := e.Len() - 1; epoch >= 0; epoch-- {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		for l := range int32(e.Letters) {
 			until[e.After(epoch, l)] = int32(epoch)
 		}

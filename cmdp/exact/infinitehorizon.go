@@ -63,15 +63,18 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
-	tell.At("finding states that are reached", math.NaN(), m.States())
 	var start []int32
 	for _, st := range m.StartStates() {
 		if st.Probability > 0 {
 			start = append(start, int32(st.State))
 		}
 	}
-	p.reachable = markov.Reachable(p.k, start)
-	p.graph = markov.Graph{Kernel: p.k, In: p.reachable, Progress: tell}
+	p.graph = markov.Graph{Kernel: p.k, Progress: tell}
+	p.reachable, err = p.graph.Reachable(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	p.graph.In = p.reachable
 	p.parts, err = p.graph.LayeredComponents(ctx)
 	if err != nil {
 		return nil, err
@@ -84,6 +87,9 @@ func analyseReachable(ctx context.Context, m *cmdp.Model, workers int,
 			p.signs[i].down = p.signs[i].down || r < 0
 			p.steps[i] = max(p.steps[i], math.Abs(r))
 		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	p.nearness = 1
 	p.known, p.solvers, p.chain = new(modelAnalysis), make(map[string]*markov.LeastTotal), new(markov.Chain)

@@ -251,12 +251,9 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 	t.stack = t.stack[:at]
 }
 
-// Reachable reports of each state whether it can be reached from one of the given states, by whatever choices.
-func Reachable(k *cmdp.Kernel, from []int32) []bool { return (&Graph{Kernel: k}).Reachable(from) }
-
 // Reachable reports of each state whether it can be reached from one of the given states. One pass through memory in
 // order finds most of them, since models count forwards as a rule.
-func (g *Graph) Reachable(from []int32) []bool {
+func (g *Graph) Reachable(ctx context.Context, from []int32) ([]bool, error) {
 	met := make([]bool, g.States())
 	for _, s := range from {
 		met[s] = true
@@ -270,15 +267,25 @@ func (g *Graph) Reachable(from []int32) []bool {
 			}
 		}
 	}
+	const finding = "finding states that are reached"
 	for ; at < int32(len(met)); at++ {
+		if at%reportEvery == 0 {
+			g.Progress.At(finding, float64(at)/float64(len(met)), len(met))
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+		}
 		if met[at] {
 			g.each(at, visit)
 		}
 	}
 	for n := 0; n < len(back); n++ {
+		if n%reportEvery == reportEvery-1 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		g.each(back[n], visit)
 	}
-	return met
+	return met, nil
 }
 
 // ReachedBy reports of each state whether a stationary policy comes to it. The policy is asked for these states alone.

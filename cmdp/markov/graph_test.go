@@ -44,6 +44,7 @@ func TestAnalysesEndWithTheContext(t *testing.T) {
 		for i, analyse := range []func(ctx context.Context, g *Graph) error{
 			func(ctx context.Context, g *Graph) error { _, err := g.Only(nil).Components(ctx); return err },
 			func(ctx context.Context, g *Graph) error { _, err := g.EndComponents(ctx); return err },
+			func(ctx context.Context, g *Graph) error { _, err := g.Reachable(ctx, []int32{0}); return err },
 			func(ctx context.Context, g *Graph) error { _, err := g.HasEndComponent(ctx); return err },
 			func(ctx context.Context, g *Graph) error {
 				g.In, g.Allowed = slices.Repeat([]bool{true}, states), slices.Repeat([]bool{true}, states)
@@ -74,7 +75,11 @@ func TestReachable(t *testing.T) {
 		n := int32(g.States())
 		from := []int32{rng.Int32N(n), rng.Int32N(n)}
 		whole := (&Graph{Kernel: g.Kernel}).reach(all)
-		for s, met := range Reachable(g.Kernel, from) {
+		reached, err := (&Graph{Kernel: g.Kernel}).Reachable(t.Context(), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s, met := range reached {
 			if want := whole[from[0]][s] || whole[from[1]][s]; met != want {
 				t.Fatalf("from %v: state %d is reached: %v", from, s, met)
 			}

@@ -748,3 +748,55 @@ func TestBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestBudgetInLooks ends searches after any number of looks at the clock: what is said of the plan is proved, and no
+// verdict is another one than with more time.
+func TestBudgetInLooks(t *testing.T) {
+	planned, empty := 0, 0
+	for trial := range uint64(24) {
+		rng := rand.New(rand.NewPCG(trial, 79))
+		var c *randomCase
+		lower, upper := []float64{-1e6, -1e6}, []float64{1e6, 1e6}
+		horizon := 1
+		if x := trial % 4; x < 3 {
+			of := criteria[int(x)%len(criteria)]
+			c = endlessCase(t, rng, of.discount, of.average, false)
+		} else {
+			c = newCase(t, rng, finiteShapes[int(trial)%len(finiteShapes)], false)
+			c.model.Shape().ReturnToGo(lower, upper, 0)
+			horizon = c.model.Horizon()
+		}
+		b, err := c.set.Evaluate(t.Context(), randomPolicy(t, rng, c.model, horizon))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.wanted(t, b.Greatest[1]+0.1*rng.NormFloat64(), lower, upper)
+		want, err := robust.Solve(t.Context(), c.set, c.task, robust.SolveOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for looks := int64(1); looks < 20_000; looks += 1 + looks/4 {
+			r, err := robust.SolveInLooks(t.Context(), c.set, c.task, looks)
+			if err == nil {
+				err = robust.Verify(t.Context(), c.set, c.task, r)
+			}
+			if err != nil {
+				t.Errorf("case %d, %d looks: %v", trial, looks, err)
+				continue
+			}
+			switch {
+			case !r.Stopped && r.Status != want.Status, r.Returns != nil && r.Bound > r.Objective+1e-9,
+				r.Stopped && (r.Status == robust.Optimal || r.Status == robust.Infeasible):
+				t.Errorf("case %d, %d looks: %v, %g to %g, stopped %v: want %v", trial, looks, r.Status, r.Bound,
+					r.Objective, r.Stopped, want.Status)
+			case r.Stopped && r.Status == robust.Feasible:
+				planned++
+			case r.Stopped:
+				empty++
+			}
+		}
+	}
+	if planned < 50 || empty < 50 {
+		t.Errorf("%d searches were stopped with a plan, and %d without: want more", planned, empty)
+	}
+}

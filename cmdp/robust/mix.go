@@ -174,6 +174,7 @@ func (s *search) consider(p *plan) {
 	}
 	if s.best == nil || p.greatest[0] < s.best.greatest[0] {
 		s.best = p
+		s.budget.reserve(len(p.parts))
 	}
 	if len(p.parts) == 1 && (s.one == nil || p.greatest[0] < s.one.greatest[0]) {
 		s.one = p

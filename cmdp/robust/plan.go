@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -46,20 +45,21 @@ func Solve(ctx context.Context, set *Set, task cmdp.Task, opts SolveOptions) (*R
 		return nil, err
 	}
 	if opts.Budget > 0 {
-		var cancel context.CancelFunc
-		s.ctx, cancel = context.WithTimeout(ctx, opts.Budget)
-		defer cancel()
+		s.budget = newBudget(ctx, opts.Budget)
+		s.ctx = s.budget
+		defer s.budget.end()
 	}
 	return s.run(ctx)
 }
 
 // A search is the state of Solve.
 type search struct {
-	ctx  context.Context
-	set  *Set
-	dyn  dynamics
-	task cmdp.Task
-	opts SolveOptions
+	ctx    context.Context
+	budget *budget // nil for any time
+	set    *Set
+	dyn    dynamics
+	task   cmdp.Task
+	opts   SolveOptions
 
 	rows     []cmdp.Constraint
 	dirs     [][]float64 // the gradient of the cost, then the normals of the rows
@@ -153,6 +153,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		do   func() error
 	}{
 		{"planning for the nominal model", s.plainPlans},
+		{"evaluating a policy", s.timeDescription},
 		// Where one model is worst for all returns, this ends at once: its plan keeps the limits in all models.
 		{"looking for worst models", func() error { return s.descend(make([]float64, len(s.rows))) }},
 		{"mixing policies", s.mix},
@@ -174,6 +175,11 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		}
 		if len(s.columns) == 0 {
 			return nil, s.noPolicy()
+		}
+	}
+	if stopped && s.best == nil && len(s.columns) > 0 { // there was no time to mix them
+		if _, _, err := s.mixed(); err != nil {
+			return nil, err
 		}
 	}
 	if s.set.m.Average() && s.one != nil { // a draw at the start would go on for ever
@@ -258,9 +264,7 @@ func (s *search) planFor(a *Answer) (*exact.Result, error) {
 func (s *search) exactly() exact.Options {
 	opts := s.opts.Exact
 	opts.NoNearest = true
-	if deadline, ok := s.ctx.Deadline(); ok && s.opts.Budget > 0 {
-		opts.Budget = max(1, time.Until(deadline)/2)
-	}
+	opts.Budget = s.budget.half()
 	if opts.Workers == 0 {
 		opts.Workers = s.set.spec.Workers
 	}
