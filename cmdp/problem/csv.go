@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -156,8 +157,8 @@ func (c *csvReader) read() bool {
 		c.fields = len(c.record)
 		return c.readColumns()
 	case len(c.record) != c.fields:
-		c.report(&Error{File: c.file, Line: c.line, Column: 1,
-			Message: "another number of fields than the first line has"})
+		c.report(&Error{File: c.file, Line: c.line, Column: 1, Message: fmt.Sprintf(
+			"got %d fields: want %d, one for each column that the first line names", len(c.record), c.fields)})
 	default:
 		c.transition()
 	}

@@ -342,9 +342,17 @@ class Policy:
         return cls(rows, states)
 
     def save(self, path) -> None:
-        """Writes a policy file, as JSON."""
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump(self.rows, f)
+        """Writes a policy file, as JSON or CSV by its ending."""
+        kind = os.path.splitext(path)[1]
+        if kind not in (".json", ".csv"):
+            raise ValueError(f"{path}: want a name that ends in .json or .csv; the command writes other files: cmdpsolve plan PROBLEM --policy {path}")
+        with open(path, "w", newline="", encoding="utf-8") as f:
+            if kind == ".json":
+                json.dump(self.rows, f)
+                return
+            out = csv.DictWriter(f, list(dict.fromkeys(k for r in self.rows for k in r)))
+            out.writeheader()
+            out.writerows(self.rows)
 
     def frame(self):
         return _frame(self.rows)
@@ -390,13 +398,14 @@ def from_arrays(P, R, *, start=0, returns: Sequence[str] = ("reward",), states=N
     """A problem of transition probabilities and rewards.
 
     P has shape (S, A, S), P[s][a][t], or is a list of A matrices of shape (S, S), dense or of
-    SciPy. R has shape (S, A), or (S, A, d) for d returns. A row of zeros in P says that the state does
+    SciPy. R has shape (S, A), or (S, A, d) for d returns, which returns names. A row of zeros in P says that the state does
     not offer the action. start is a state or {state: probability}. wanted are further keys of a
     problem file: horizon, discount or criterion, goal, constraints, target, name.
     """
     entries = []
     if isinstance(P, (list, tuple)) and hasattr(P[0], "shape"):
         count = P[0].shape[0]
+        actions, lengths = [len(P)] * count, {n for matrix in P for n in matrix.shape}
         for a, matrix in enumerate(P):
             if hasattr(matrix, "tocoo"):
                 m = matrix.tocoo()
@@ -406,9 +415,18 @@ def from_arrays(P, R, *, start=0, returns: Sequence[str] = ("reward",), states=N
     else:
         table = P.tolist() if hasattr(P, "tolist") else P
         count = len(table)
+        actions, lengths = [len(lines) for lines in table], {len(line) for lines in table for line in lines}
         entries = [(s, a, t, p) for s, lines in enumerate(table) for a, line in enumerate(lines) for t, p in enumerate(line) if p != 0]
     rewards = R.tolist() if hasattr(R, "tolist") else R
+    if lengths != {count}:
+        raise ValueError(f"P: got {count} states with probabilities of {', '.join(map(str, sorted(lengths)))} successors: want "
+                         "P[s][a][t] for as many; np.moveaxis(P, 0, 1) makes it of P[a][s][t]")
+    if len(rewards) != count or any(len(rewards[s]) < n for s, n in enumerate(actions)):
+        raise ValueError("R: want R[s][a] for each state and action of P")
     names, one = list(returns), not isinstance(rewards[0][0], (list, tuple))
+    for n in {1} if one else {len(x) for lines in rewards for x in lines}:
+        if n != len(names):
+            raise ValueError(f"returns: got {len(names)} names, {names}, and R has {n} numbers for a state and an action: want a name for each")
     return _transitions(
         entries, lambda s, a: [rewards[s][a]] if one else rewards[s][a], names,
         {"states": states or count, "start": start, **wanted})

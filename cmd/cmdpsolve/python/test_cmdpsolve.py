@@ -142,11 +142,24 @@ class Models(unittest.TestCase):
         self.assertEqual([[float(x) for x in row] for row in answer.policy.array], [[0, 1], [1, 0]])
         self.assertIsNone(answer.policy.horizon)
 
+    def test_shapes(self):
+        for kernel, rewards, names, want in ((P, R, ["reward"], "1 names.* R has 2"), (P, [[1, 1], [1, 1]], NAMES, "2 names.* R has 1"),
+                                             (P, R[:1], NAMES, "R:"), (P, [R[0], R[1][:1]], NAMES, "R:"),
+                                             ([P[0]], R, NAMES, "1 states .* 2 successors.*moveaxis")):
+            with self.assertRaisesRegex(ValueError, want):
+                cs.from_arrays(kernel, rewards, returns=names, **WANTED)
+
     def test_save(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.json")
             cs.from_arrays(P, R, returns=NAMES, **WANTED).save(path)
-            self.same(path)
+            answer = self.same(path)
+            for name in ("policy.json", "policy.csv"):
+                file = os.path.join(folder, name)
+                answer.policy.save(file)
+                self.assertLess(abs(cs.simulate(path, file, episodes=2000, seed=1).returns["cost"].mean - 1.5), 0.2)
+            with self.assertRaisesRegex(ValueError, "plan PROBLEM --policy"):
+                answer.policy.save(os.path.join(folder, "policy.c"))
 
     def test_gymnasium_table(self):
         wanted = {"goal": {"maximize": "reward"}, "constraints": [{"return": "hole", "at_most": 0.1}]}
