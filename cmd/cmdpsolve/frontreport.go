@@ -148,19 +148,7 @@ func (rep *frontReport) wanted(p *loaded) string {
 		wish = append(wish, map[bool]string{false: "more ", true: "less "}[o.sign < 0]+o.name)
 	}
 	text := strings.Join(wish, " against ")
-	limits := p.wantedLimits()
-	if rep.Union > 0 { // in the place of what they come to with one threshold
-		limits = p.alwaysNames()
-		for _, l := range p.Rows() {
-			if slices.Contains(rep.shown, l.Return) {
-				limits = append(limits, l.Name)
-			}
-		}
-		for _, t := range thresholdsOf(p) {
-			limits = append(limits, t.Constraint)
-		}
-	}
-	if len(limits) > 0 {
+	if limits := p.wantedLimits(); len(limits) > 0 {
 		text += ", subject to " + strings.Join(limits, ", ")
 	}
 	return text

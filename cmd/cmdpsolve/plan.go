@@ -82,12 +82,12 @@ func (p *loaded) stopped(err error) error {
 	case !errors.As(err, &no):
 		return stopped(err)
 	}
-	what := "of"
+	what := "total"
 	if no.Return >= 0 {
-		what = "return " + p.Returns[no.Return] + " of"
+		what = "total of return " + p.Returns[no.Return]
 	}
 	if no.Wanted {
-		return usage("%s: the total %s state %s grows without limit by action %s, and the problem asks for long-run "+
+		return usage("%s: the %s in state %s grows without limit by action %s, and the problem asks for long-run "+
 			"means too: want either totals or means",
 			p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action))
 	}
@@ -95,8 +95,8 @@ func (p *loaded) stopped(err error) error {
 	if no.Kept {
 		every += " that keeps the limits"
 	}
-	return usage("%s: the total %s state %s is not well-defined: action %s may go on for ever, and %s may come to that",
-		p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action), every)
+	return usage("%s: %s may go on for ever, in state %s by action %s: the %s does not end",
+		p.name, every, p.StateName(no.State), p.ActionName(0, no.State, no.Action), what)
 }
 
 // planCommand is one call of plan.

@@ -597,9 +597,9 @@ func TestWordsOfFailures(t *testing.T) {
 		p := problems[trial%2]
 		no := &exact.NoTotalError{State: rng.IntN(p.Model.States()), Return: rng.IntN(3) - 1, Wanted: is(), Kept: is()}
 		check(p.stopped(no), map[string]bool{"state " + p.StateName(no.State) + " ": true,
-			"action " + p.ActionName(0, no.State, 0): true, "return ": no.Return >= 0,
+			"action " + p.ActionName(0, no.State, 0): true, " return ": no.Return >= 0,
 			"return " + p.Returns[max(0, no.Return)] + " ": no.Return >= 0, "grows without limit": no.Wanted,
-			"long-run means": no.Wanted, "is not well-defined": !no.Wanted, "every policy": !no.Wanted,
+			"long-run means": no.Wanted, "does not end": !no.Wanted, "every policy": !no.Wanted,
 			"that keeps the limits": no.Kept && !no.Wanted})
 		none := &robust.NotDefinedError{At: make([]robust.StateChoice, 1+rng.IntN(12)), Zero: is(), Mean: is()}
 		for i := range none.At {
