@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -34,6 +35,29 @@ var checkpointFlags = []string{"save", "resume"}
 func namesFile(f *pflag.Flag) bool {
 	value, _ := pflag.UnquoteUsage(f)
 	return strings.HasPrefix(value, "FILE") || value == "DIR" || value == "FOLDER"
+}
+
+// A oneFile is the value of a flag that names a file. The second one would take the place of the first without a word.
+type oneFile struct {
+	pflag.Value
+	first string
+}
+
+func (f *oneFile) Set(path string) error {
+	if f.first != "" && path != f.first {
+		return fmt.Errorf("want one file, got %s too", f.first)
+	}
+	f.first = path
+	return f.Value.Set(path)
+}
+
+// oneFileEach lets every flag of a command that names a file be given once.
+func oneFileEach(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if namesFile(f) && f.Value.Type() == "string" {
+			f.Value = &oneFile{Value: f.Value}
+		}
+	})
 }
 
 // A fileUse is a file that the command reads or writes.

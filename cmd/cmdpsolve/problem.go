@@ -140,18 +140,15 @@ func read(name string, opts problem.ReadOptions) (*problem.Problem, error) {
 		return nil, fmt.Errorf("--set: %s is a built-in instance, which has no constants: its parameters stand "+
 			"behind a colon, see cmdpsolve instances", kind)
 	}
+	if !builtIn {
+		hint := cmp.Or(similarProblem(name), ": want one of "+nearest.List(name, instance.Names()))
+		return nil, fmt.Errorf("%q is neither a file nor a built-in instance%s", name, hint)
+	}
 	ctx := opts.Context
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	p, err := instance.NewWithin(ctx, name, opts.Bytes)
-	if err != nil && !builtIn {
-		if similar := similarProblem(name); similar != "" {
-			return nil, fmt.Errorf("%q is neither a file nor a built-in instance%s", name, similar)
-		}
-		err = fmt.Errorf("%q is neither a file nor a built-in instance: %w", name, err)
-	}
-	return p, err
+	return instance.NewWithin(ctx, name, opts.Bytes)
 }
 
 // similarProblem says which problem may be meant by a name that is none: a file of the same folder or a

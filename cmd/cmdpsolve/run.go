@@ -190,6 +190,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 		newMan(s))
 	for _, cmd := range root.Commands() {
 		leavable(cmd)
+		oneFileEach(cmd)
 		cmd.Flags().SortFlags = cmd.Name() == "convert"
 		complete(cmd)
 		s.completeReturns(cmd)
