@@ -516,6 +516,7 @@ func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
 	if err != nil || ends && !errors.Is(left, ErrNotProved) {
 		k.t.Errorf("%s: %v, and without the start %v", name, err, left)
 	}
+	k.checkTrueValue(name, task, r.Proof)
 	bound, err := VerifyBoundRational(k.t.Context(), k.m, task, r.Proof)
 	if err != nil {
 		k.t.Errorf("%s: in rational arithmetic %v", name, err)
@@ -822,6 +823,33 @@ func (k *kind) checkCurved(name string, rng *rand.Rand, rows []cmdp.Constraint) 
 	}
 	if _, err := VerifyBound(k.t.Context(), k.m, task, r.Proof); err != nil {
 		k.t.Errorf("%s: curved goal: %v", name, err)
+	}
+	k.checkTrueValue(name+", curved", task, r.Proof)
+}
+
+// checkTrueValue has a proof confirmed that states the least that policies come to, as far as it is known, and one
+// refused that states more.
+func (k *kind) checkTrueValue(name string, task cmdp.Task, proof *Proof) {
+	k.t.Helper()
+	theta, conjugate := proof.direction()
+	if k.pure == nil || len(proof.Without) > 0 {
+		return
+	}
+	least, size := math.Inf(1), 0.0
+	for _, v := range k.pure {
+		least = min(least, floats.Dot(theta, v))
+		for i, x := range v {
+			size = max(size, math.Abs(theta[i]*x))
+		}
+	}
+	for _, more := range []float64{0, 1e-5 * (1 + size)} {
+		p := *proof
+		p.Value, p.Margin = least+more, proof.Margin+16*roundoff*size
+		p.Bound = p.Value - conjugate - p.Support - p.Margin
+		_, err := VerifyBound(k.t.Context(), k.m, task, &p)
+		if (more > 0) != (err != nil) || err != nil && !errors.Is(err, ErrNotProved) {
+			k.t.Errorf("%s: the least value, %g, and %g more: %v", name, least, more, err)
+		}
 	}
 }
 
