@@ -241,27 +241,33 @@ func enterPreferences(ctx context.Context, res *result, pl *player,
 		return nil, nil, err
 	}
 	m := p.Model
+	watched, err := baseline.Lookup("mo-ucbvi")
+	if err != nil {
+		return nil, nil, err
+	}
+	of := watched.New
+	watched.New = func(cfg baseline.Config) (cmdp.Learner, error) {
+		made, err := of(cfg)
+		if err != nil {
+			return nil, err
+		}
+		learner, ok := made.(*baseline.MOMA)
+		if !ok {
+			return nil, fmt.Errorf("mo-ucbvi is a %T", made)
+		}
+		w := &watch{MOMA: learner, model: m, evaluator: cmdp.NewEvaluator(m), value: make([]float64, m.Dim())}
+		if pl.algorithm == "" {
+			mean := make([]float64, m.Dim())
+			floats.AddConst(-1/float64(m.Dim()), mean)
+			w.fixed, _ = cmdp.BestPolicy(m, mean)
+		}
+		return w, nil
+	}
 	c, err := res.contest(ctx, p, "mo-ucbvi", r, contest.PrepareOptions{Unmeasured: true, Unsolved: true,
 		Configure: func(c *baseline.Config) {
 			c.Confidence, c.Bonus, c.Preferences = res.confidence(), pl.bonus, "random"
 		},
-		Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
-			made, err := baseline.New("mo-ucbvi", cfg)
-			if err != nil {
-				return nil, err
-			}
-			learner, ok := made.(*baseline.MOMA)
-			if !ok {
-				return nil, fmt.Errorf("mo-ucbvi is a %T", made)
-			}
-			w := &watch{MOMA: learner, model: m, evaluator: cmdp.NewEvaluator(m), value: make([]float64, m.Dim())}
-			if pl.algorithm == "" {
-				mean := make([]float64, m.Dim())
-				floats.AddConst(-1/float64(m.Dim()), mean)
-				w.fixed, _ = cmdp.BestPolicy(m, mean)
-			}
-			return w, nil
-		}})
+		Own: []baseline.Algorithm{watched}})
 	return c, func(run *contest.Run) {
 		w := run.Learner.(*watch)
 		r.add(w.regret, 0, w.gap, 0)

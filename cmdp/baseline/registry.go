@@ -102,6 +102,12 @@ func New(name string, c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.Make(c)
+}
+
+// Make returns a learner of an algorithm, registered or not, after a look at whether it can play what c says. An error
+// wraps ErrUnsupported if it cannot.
+func (a Algorithm) Make(c Config) (cmdp.Learner, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -109,10 +115,10 @@ func New(name string, c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	if c.Shape.Game() && !a.Games {
-		return nil, unsupported(name, "it has no opponent, and the problem is a game")
+		return nil, unsupported(a.Name, "it has no opponent, and the problem is a game")
 	}
 	if c.Bonus.Mode == cmdp.Published && a.Published == "" {
-		return nil, unsupported(name,
+		return nil, unsupported(a.Name,
 			"no published constants are known for it: want the bonus scale theory, practice or a number")
 	}
 	return a.New(c)

@@ -64,13 +64,13 @@ func TestChangingRegret(t *testing.T) {
 		settings.Algorithms, settings.Episodes, settings.Seeds, settings.Changing = []string{"moma"}, 5, 1, changing
 		var learner *firm
 		c, err := New(t.Context(), compiled(t, p), settings,
-			PrepareOptions{Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
+			PrepareOptions{Own: []baseline.Algorithm{{Name: "moma", New: func(cfg baseline.Config) (cmdp.Learner, error) {
 				if cfg.Returns != nil {
 					t.Error("a learner of means is told the returns")
 				}
 				learner = &firm{Uniform: cmdp.Uniform{Shape: cfg.Shape}}
 				return learner, nil
-			}})
+			}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ type Contest struct {
 	measured    bool
 	mixture     bool
 	records     []int
-	learner     func(name string, cfg baseline.Config) (cmdp.Learner, error)
+	own         []baseline.Algorithm // that are not in the registry
 }
 
 // An Answer is the exact answer that learners are compared with, as far as it is known.
@@ -104,11 +104,12 @@ type PrepareOptions struct {
 	// stands for about twenty in each decade. The last episode is recorded in any case.
 	Records []int
 	// Configure changes what learners are told and how they are tuned, in ways that settings
-	// do not have. Fingerprint does not cover it, nor Learner: keep the results
+	// do not have. Fingerprint does not cover it, nor Own: keep the results
 	// of such runs in memory, without a checkpoint or a folder.
 	Configure func(*baseline.Config)
-	// Learner makes the learner of a run, in place of the registry.
-	Learner func(baseline.Config) (cmdp.Learner, error)
+	// Own are algorithms of one's own. They need a Name and New, and Games or Endless where they play such problems.
+	// They come after those of the settings; one with the name of such a one takes its place.
+	Own []baseline.Algorithm
 	// Simulator makes the environment of each run of a problem without a model. Such runs cannot
 	// be measured. An environment with a method Close is closed when its run stops.
 	Simulator func() (cmdp.Environment, error)
@@ -124,10 +125,7 @@ func New(ctx context.Context, q *query.Query, settings Settings, opts PrepareOpt
 		opts.Name = q.Problem.Name
 	}
 	c := &Contest{Settings: settings, Query: q, Task: q.Task, Title: q.Problem.Name, measured: !opts.Unmeasured,
-		mixture: opts.Mixture, records: opts.Records, learner: baseline.New}
-	if opts.Learner != nil {
-		c.learner = func(_ string, cfg baseline.Config) (cmdp.Learner, error) { return opts.Learner(cfg) }
-	}
+		mixture: opts.Mixture, records: opts.Records, own: opts.Own}
 	if c.Title == "" {
 		c.Title = opts.Name
 	}
@@ -364,15 +362,16 @@ func (c *Contest) enter(name string) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range list {
-		if !c.plays(a) {
-			continue
-		}
+	list = slices.DeleteFunc(list, func(a baseline.Algorithm) bool {
+		replaced := slices.ContainsFunc(c.own, func(own baseline.Algorithm) bool { return own.Name == a.Name })
+		return replaced || !c.plays(a)
+	})
+	for _, a := range append(list, c.own...) {
 		if c.Endless() && a.EndlessGuarantee != "" {
 			a.Guarantee = a.EndlessGuarantee
 		}
 		e := &Entrant{Algorithm: a, Results: make([]*RunResult, c.Seeds), Told: c.told(a)}
-		if _, err := baseline.New(a.Name, c.config(&a)); errors.Is(err, baseline.ErrUnsupported) {
+		if _, err := a.Make(c.config(&a)); errors.Is(err, baseline.ErrUnsupported) {
 			_, reason, _ := strings.Cut(err.Error(), baseline.ErrUnsupported.Error()+": ") // the reader knows the rest
 			e.Refused = c.withoutFinding(cmp.Or(reason, err.Error()))
 		} else if err != nil {

@@ -308,10 +308,11 @@ func TestFoldersKeepResults(t *testing.T) {
 // TestSettingsReachLearners: learners are told what the settings say, and who takes part is what they say too.
 func TestSettingsReachLearners(t *testing.T) {
 	var cfg baseline.Config
-	tell := PrepareOptions{Unmeasured: true, Learner: func(c baseline.Config) (cmdp.Learner, error) {
-		cfg = c
-		return baseline.New("moma", c)
-	}}
+	tell := PrepareOptions{Unmeasured: true, Own: []baseline.Algorithm{{Name: "moma",
+		New: func(c baseline.Config) (cmdp.Learner, error) {
+			cfg = c
+			return baseline.New("moma", c)
+		}}}}
 	seen := make(map[string]string)
 	for name, change := range map[string]func(*Settings){
 		"none":            func(*Settings) {},

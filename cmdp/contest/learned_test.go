@@ -101,24 +101,23 @@ func (w *witness) model(t *testing.T, m *cmdp.Model, known bool) *cmdp.Model {
 func TestBestEstimate(t *testing.T) {
 	for _, pool := range []bool{false, true} {
 		for _, returns := range []string{"known", "unknown"} {
-			for _, learner := range []string{"moma", "posterior"} {
+			for _, learner := range []string{"moma-double", "posterior"} {
 				t.Run(fmt.Sprint(learner, pool, returns), func(t *testing.T) {
 					p, err := instance.New("inventory")
 					if err != nil {
 						t.Fatal(err)
 					}
 					s := Defaults()
-					s.Algorithms, s.Episodes, s.Seeds, s.Pool, s.Returns, s.Dual = []string{learner}, 200, 1, pool,
-						returns, "double"
+					s.Algorithms, s.Episodes, s.Seeds, s.Pool, s.Returns = []string{learner}, 200, 1, pool, returns
 					var w *witness
 					c, err := New(t.Context(), compiled(t, p), s,
-						PrepareOptions{Unmeasured: true, Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
-							l, err := baseline.New(map[string]string{"moma": "moma-double",
-								"posterior": "posterior"}[learner], cfg)
-							w = &witness{l, map[[4]int]float64{}, map[[3]int]*[]float64{}, map[[2]int]map[int]bool{},
-								pool}
-							return w, err
-						}})
+						PrepareOptions{Unmeasured: true, Own: []baseline.Algorithm{{Name: learner,
+							New: func(cfg baseline.Config) (cmdp.Learner, error) {
+								l, err := baseline.New(learner, cfg)
+								w = &witness{l, map[[4]int]float64{}, map[[3]int]*[]float64{},
+									map[[2]int]map[int]bool{}, pool}
+								return w, err
+							}}}})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -69,7 +69,7 @@ type Finder interface{ Findings() cmdp.Findings }
 func (t *Trial) Begin() error {
 	cfg := t.config(&t.Algorithm)
 	cfg.Seed = t.Seed()
-	learner, err := t.learner(t.Entrant.Name, cfg)
+	learner, err := t.Algorithm.Make(cfg)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.Title, err)
 	}
