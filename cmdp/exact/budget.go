@@ -52,8 +52,10 @@ type budget struct {
 	fake     bool          // the clock is not real
 	longest  time.Duration // that a price took
 	after    int           // about how many times as long what follows the last price takes, at least usuallyAfter
+	answered time.Duration // that the last answer took, 0 before there is one
 	// interrupted says that the last price was: the pricer may be left between two states.
 	interrupted bool
+	unreserved  bool // no time was kept for what follows the last price
 }
 
 // errBudget says that the time of a budget is over.
@@ -127,24 +129,28 @@ func (p *Planner) unprepared(task cmdp.Task) *Result {
 	return r
 }
 
-// usuallyAfter is how many times as long as a price what follows the last one takes: its bound is computed anew,
-// and the policy evaluated.
+// usuallyAfter is how many times as long as a price the last one and what follows take: its bound is computed anew, and
+// the policy evaluated.
 const usuallyAfter = 2
 
-// reserve is the time that is kept for what follows the last price.
+// reserve is the time that is kept for what follows the last price: that of the last answer or, before there is one,
+// about what it will take.
 func (b *budget) reserve() time.Duration {
-	return time.Duration(max(usuallyAfter, b.after)) * b.longest
+	if b.answered > 0 {
+		return b.answered
+	}
+	return time.Duration(max(usuallyAfter, b.after)-1) * b.longest
 }
 
 // over reports whether no direction is to be priced any more.
 func (b *budget) over() bool {
-	return b != nil && !b.now().Add(b.reserve()).Before(b.deadline)
+	return b != nil && !b.now().Add(b.longest+b.reserve()).Before(b.deadline)
 }
 
 // pricesAfter is about how many times as long as a price what follows the last one takes. A pricer without a state
 // finds the policies that are mixed again, of each block, and where there are several makes one of them.
 func (s *columnGeneration) pricesAfter() int {
-	if !s.traits.stateless {
+	if !s.traits.stateless || s.mixtureSuffices {
 		return usuallyAfter
 	}
 	mixed := 0
@@ -171,18 +177,26 @@ func (b *budget) half() *budget {
 	return &budget{now: b.now, deadline: now.Add(left), total: left, fake: b.fake}
 }
 
-// priceInTime asks for the cheapest policy in a direction, as long as there is time.
+// priceInTime asks for the cheapest policy in a direction, as long as there is time. While policies miss the target
+// there is nothing to make an answer of, so that all of it is for prices.
 func (s *columnGeneration) priceInTime(dir []float64, aim float64) (pricedPolicy, error) {
 	b := s.budget
 	if b == nil {
 		return s.pricing.price(s.ctx, dir, aim)
 	}
 	b.after = s.pricesAfter()
-	if b.over() {
+	missed := !s.meetsTarget && s.master.u > 0
+	over := b.over()
+	begin, kept := b.now(), b.reserve()
+	if missed {
+		kept = 0
+	}
+	if over && !(missed && begin.Before(b.deadline)) || s.meetsTarget && !s.mostRefined.IsZero() &&
+		!begin.Before(s.mostRefined) {
 		return pricedPolicy{}, errBudget
 	}
-	begin := b.now()
-	ctx, cancel := context.WithTimeout(s.ctx, max(b.deadline.Sub(begin)-b.reserve()+b.longest, 0))
+	b.unreserved = over
+	ctx, cancel := context.WithTimeout(s.ctx, max(b.deadline.Sub(begin)-kept, 0))
 	defer cancel()
 	p, err := s.pricing.price(ctx, dir, aim)
 	b.longest = max(b.longest, b.now().Sub(begin))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"cmdpsolve/oracle/lp"
 
@@ -31,6 +32,9 @@ type columnGeneration struct {
 	early  func()            // called after each price in the second phase, nil for nothing
 	priced *pricedDirections // nil where the set may change
 	bounds *supportBounds    // also of earlier tasks; nil where none are kept
+
+	mixtureSuffices bool      // no policy is made of the answer
+	mostRefined     time.Time // after which policies that meet the target are good enough; zero for none
 
 	seed              []column    // known in advance
 	seedSuffices      bool        // they are enough to begin with

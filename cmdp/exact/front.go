@@ -93,8 +93,8 @@ type FrontResult struct {
 	Status      Verdict
 	Certificate *Certificate
 	// Points are on the curve, or by a tenth of the error within it where models are so large that to be exact
-	// takes longer, in the order of discovery. None dominates another. Mixtures of them approximate the curve
-	// from inside.
+	// takes longer, in the order of discovery; those of problems for which there was no time may be farther within it.
+	// None dominates another. Mixtures of them approximate the curve from inside.
 	Points []FrontPoint
 	// Outer holds the half-spaces −w·y ≤ −b that contain all that can be reached, and
 	// Corners the vertices of their intersection, which approximate it from outside.
@@ -193,9 +193,10 @@ func (p *Planner) front(ctx context.Context, task cmdp.Task, opts FrontOptions) 
 	within, done := whole.whilePreparing(ctx)
 	defer done()
 	opts.Budget, opts.deadline = 0, time.Time{} // policies are asked for later
-	f := &front{ctx: within, planner: p, relevance: c, task: task, opts: opts}
+	f := &front{ctx: within, whole: ctx, budget: newBudget(whole), planner: p, relevance: c, task: task, opts: opts}
 	r, err := f.run()
-	if f.ctx.Err() != nil && ctx.Err() == nil && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
+	if ctx.Err() == nil && (errors.Is(err, errBudget) ||
+		f.ctx.Err() != nil && (err == nil || errors.Is(err, context.DeadlineExceeded))) {
 		return f.stopped(), nil
 	}
 	if err != nil || r.Status != Infeasible {
@@ -210,7 +211,10 @@ func (p *Planner) front(ctx context.Context, task cmdp.Task, opts FrontOptions) 
 
 // front is the state of one computation.
 type front struct {
-	ctx       context.Context
+	ctx       context.Context // ends with the time of the budget
+	whole     context.Context // of who asks
+	budget    *budget         // nil for any time
+	cutShort  bool            // the last weighted problem was
 	planner   *Planner
 	relevance relevance
 	task      cmdp.Task // without a cost
@@ -258,6 +262,9 @@ func (f *front) run() (*FrontResult, error) {
 		if len(corners) == 0 || f.missed <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
 			return f.finish(), nil
 		}
+		if f.cutShort && f.budget.over() {
+			return nil, errBudget
+		}
 		weights := f.nextWeights(corners, max(len(corners), min(most, f.simultaneous.inOnePass())))
 		// What the problem leaves open tells whether it moved corner or points.
 		open := f.missed * floats.Dot(weights[0], f.scale)
@@ -265,7 +272,7 @@ func (f *front) run() (*FrontResult, error) {
 		if done, err := f.solveWeights(weights); done || err != nil {
 			return &f.result, err
 		}
-		if f.gaps[before] >= 0.99*open {
+		if f.gaps[before] >= 0.99*open && !f.cutShort {
 			return f.finish(), nil
 		}
 		f.rescale()

@@ -2,9 +2,11 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cmdp/progress"
@@ -201,10 +203,11 @@ func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supporti
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSolver(f.ctx, p, within)
+	s, err := newSolver(f.whole, p, within)
 	if err != nil {
 		return nil, err
 	}
+	s.newPricer = func() error { return f.planner.renew(s.ctx, f.relevance, opts, s) }
 	if f.columns == nil {
 		f.columns = f.planner.columns
 	}
@@ -212,14 +215,31 @@ func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supporti
 	if s.traits.usesSweeps {
 		s.absoluteGap = aim
 	}
+	f.cutShort = false
+	s.budget, s.mixtureSuffices = f.budget, !s.traits.relevanceOnly
+	if f.budget != nil && f.scale == nil && s.mixtureSuffices {
+		s.mostRefined = f.shareOfEnds()
+	}
 	verdict, err := s.decide()
+	if errors.Is(err, errBudget) && s.mixtureSuffices && s.meetsTarget { // what was found by then has a bound, too
+		verdict, err, f.cutShort = Undecided, nil, true
+		s.proveWithoutLimits()
+	}
 	w := &supportingPoint{}
-	if err == nil && !s.traits.relevanceOnly && (verdict == Optimal || verdict == Undecided) {
-		w.Result, err = s.mixtureResult()
+	if err == nil && s.mixtureSuffices && (verdict == Optimal || verdict == Undecided) {
+		w.Result, err = s.answerInTime(func() (*Result, error) {
+			if err := s.replaceInterrupted(); err != nil {
+				return nil, err
+			}
+			return s.mixtureResult()
+		})
 		w.mixed = true
+		if err == nil && f.cutShort && !isFinite(w.Bound) {
+			err = errBudget
+		}
 		w.policy = f.lazily(func(ctx context.Context, q pricer) (*Result, error) {
 			g := *s.columnGeneration
-			g.ctx, g.pricing, g.traits = ctx, q, q.traits()
+			g.ctx, g.pricing, g.traits, g.budget = ctx, q, q.traits(), nil
 			// Others on an edge of the curve cost as much at these weights.
 			of := recovery{columnGeneration: &g, pricer: q, keepReturns: true, joined: s.joined}
 			r := &Result{}
@@ -231,10 +251,18 @@ func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supporti
 		r := w.Result
 		w.policy = &lazyPolicy{known: r}
 	}
+	f.planner.stale = f.planner.stale || f.budget != nil && f.budget.interrupted
 	f.planner.keepColumns(s.master.columns)
 	f.columns = s.master.withoutLinks()
 	f.result.Iterations += s.iterations
 	return w, err
+}
+
+// shareOfEnds is the time up to which an objective alone is refined, once there is a policy that keeps the limits: the
+// ends of the curve have equal parts of the time that is left, and the rest of it another one.
+func (f *front) shareOfEnds() time.Time {
+	now, left := f.budget.now(), len(f.opts.Over)-len(f.result.Points)
+	return now.Add(f.budget.deadline.Sub(now) / time.Duration(1+max(1, left)))
 }
 
 // box returns the box of all returns.

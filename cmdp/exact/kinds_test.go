@@ -863,7 +863,10 @@ func (k *kind) checkFront(name string, rng *rand.Rand, rows []cmdp.Constraint) {
 		k.t.Fatal(err)
 	}
 	opts := FrontOptions{Over: over, Error: 0.01}
-	if rng.IntN(4) == 0 { // the time is over after some points
+	switch rng.IntN(5) {
+	case 0, 1: // the time is over during some problem
+		opts.Budget, opts.now = time.Duration(1+rng.IntN(100))*time.Second, ticking()
+	case 2: // the time is over after some points
 		opts.Budget = 4 * time.Millisecond
 		left := 1 + rng.IntN(4)
 		opts.Each = func(FrontPoint) {

@@ -394,6 +394,9 @@ func (m *master) startPhase2(u float64) error {
 	return m.elasticity(u, u)
 }
 
+// inPhase2 reports whether the second phase has begun.
+func (m *master) inPhase2() bool { return m.costs[columnTau] > 0 }
+
 // penalty is the price at which a mixture breaks rows.
 func (m *master) penalty(lambda []float64) float64 {
 	sum := 0.0

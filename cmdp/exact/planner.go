@@ -405,20 +405,7 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 			s.seed, s.seedSuffices = p.columns, len(p.columns) > 0
 			s.bounds = p.bounds
 			s.phases = watch
-			s.newPricer = func() error {
-				p.forget()
-				if err := p.prepare(ctx, c, progress.Of(ctx)); err != nil {
-					return err
-				}
-				p.pricer.configure(progress.Of(ctx), opts.pricingTolerance(), false)
-				before := s.traits.classes
-				s.pricer, s.pricing, s.traits = p.pricer, p.pricer, p.pricer.traits()
-				if before != nil {
-					s.traits.classes.collects = before.collects
-				}
-				s.budget.interrupted = false
-				return nil
-			}
+			s.newPricer = func() error { return p.renew(ctx, c, opts, s) }
 			defer func() { p.keepColumns(s.master.columns) }() // also what was found before an interruption
 			return work(s)
 		})
@@ -428,6 +415,22 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 		}
 		c = c.leavingOut(lost.states)
 	}
+}
+
+// renew has a solver go on with another pricer.
+func (p *Planner) renew(ctx context.Context, c relevance, opts Options, s *solver) error {
+	p.forget()
+	if err := p.prepare(ctx, c, progress.Of(ctx)); err != nil {
+		return err
+	}
+	p.pricer.configure(progress.Of(ctx), opts.pricingTolerance(), false)
+	before := s.traits.classes
+	s.pricer, s.pricing, s.traits = p.pricer, p.pricer, p.pricer.traits()
+	if before != nil {
+		s.traits.classes.collects = before.collects
+	}
+	s.budget.interrupted = false
+	return nil
 }
 
 // withPricer waits until no other call works and calls work with the pricer for what matters.

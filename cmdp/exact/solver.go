@@ -25,19 +25,20 @@ func newSolver(ctx context.Context, p pricer, task program) (*solver, error) {
 	return s, nil
 }
 
-// run goes through the phases, as long as there is time.
+// run goes through the phases, as long as there is time. How long an answer takes is known once there is one: where
+// time is left for another one, the search goes on.
 func (s *solver) run() (*Result, error) {
 	s.phases.enter("solution")
-	var r *Result
-	verdict, err := s.decide()
-	if err == nil {
-		r, err = s.answerInTime(func() (*Result, error) { return s.answer(verdict) })
-	}
-	switch {
-	case errors.Is(err, errBudget):
-		r, err = s.stoppedResult()
-	case errors.Is(err, errCutOff):
-		r, err = &Result{Status: Stopped, Bound: s.bound.proof.Bound, Gap: math.Inf(1), Iterations: s.iterations}, nil
+	r, err := s.conclude(s.decide())
+	for err == nil && s.hasTimeLeft(r) {
+		next, failed := s.conclude(s.decideOn(s.phase2()))
+		if failed != nil {
+			return nil, failed
+		}
+		if next.Status == Stopped && !(next.HasPolicy() && next.Gap <= r.Gap) || next.Status == Undecided {
+			break
+		}
+		r = next
 	}
 	if err == nil {
 		r.targetTest = s.targetTest()
@@ -52,12 +53,38 @@ func (s *solver) run() (*Result, error) {
 	return r, err
 }
 
+// conclude makes the answer of a verdict, or the best one that there is where there was no time to find it.
+func (s *solver) conclude(verdict Verdict, err error) (r *Result, _ error) {
+	if err == nil {
+		r, err = s.answerInTime(func() (*Result, error) { return s.answer(verdict) })
+	}
+	switch {
+	case errors.Is(err, errBudget):
+		begin := s.budget.now()
+		r, err = s.stoppedResult()
+		s.budget.answered = s.budget.now().Sub(begin)
+	case errors.Is(err, errCutOff):
+		r, err = &Result{Status: Stopped, Bound: s.bound.proof.Bound, Gap: math.Inf(1), Iterations: s.iterations}, nil
+	}
+	return r, err
+}
+
+// hasTimeLeft reports whether an answer that was stopped may be improved in the time that is left.
+func (s *solver) hasTimeLeft(r *Result) bool {
+	return s.budget != nil && r.Status == Stopped && r.HasPolicy() && s.task.Cost != nil && s.master.inPhase2() &&
+		s.iterations < s.opts.Iterations && !s.budget.over()
+}
+
 // decide finds the verdict, and the mixture of policies that it is about.
 func (s *solver) decide() (Verdict, error) {
 	if err := s.initialize(); err != nil {
 		return 0, err
 	}
-	verdict, err := s.solve()
+	return s.decideOn(s.solve())
+}
+
+// decideOn goes on from the verdict of column generation.
+func (s *solver) decideOn(verdict Verdict, err error) (Verdict, error) {
 	if err == nil && verdict == Optimal {
 		err = s.rightDerivatives()
 	}
@@ -285,6 +312,8 @@ func (s *solver) stoppedResult() (*Result, error) {
 		switch {
 		case err == nil:
 			r, err = s.withBounds(r)
+		case errors.Is(err, errBudget) && (s.budget.unreserved || s.budget.answered > 0):
+			return s.withoutPolicy(), nil
 		case errors.Is(err, errBudget):
 			r, err = s.drawnResult()
 		}
@@ -293,16 +322,21 @@ func (s *solver) stoppedResult() (*Result, error) {
 		}
 		return r, err
 	}
+	return s.withoutPolicy(), nil
+}
+
+// withoutPolicy is the answer where there is no policy, or no time to make it.
+func (s *solver) withoutPolicy() *Result {
 	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Tolerance: 2 * s.targetTolerance,
 		Iterations: s.iterations, Objective: math.NaN(), Violation: math.NaN(),
 		Prices: unpriced(s.rows), Dual: make([]float64, len(s.lower))}
 	r.Returns = s.lastReturns()
 	if r.Returns == nil {
 		r.Returns = slices.Repeat([]float64{math.NaN()}, len(s.lower))
-		return r, nil
+		return r
 	}
 	r.Violation = s.violation(r.Returns)
-	return r, nil
+	return r
 }
 
 // proveWithoutLimits has a proof of the first tangent without limits where there was no time for a better one.

@@ -153,7 +153,6 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		do   func() error
 	}{
 		{"planning for the nominal model", s.plainPlans},
-		{"evaluating a policy", s.timeDescription},
 		// Where one model is worst for all returns, this ends at once: its plan keeps the limits in all models.
 		{"looking for worst models", func() error { return s.descend(make([]float64, len(s.rows))) }},
 		{"mixing policies", s.mix},
@@ -215,6 +214,7 @@ func (s *search) plainPlans() error {
 			return err
 		}
 	}
+	s.timeDescription()
 	return nil
 }
 
