@@ -166,7 +166,7 @@ func (rep *checkReport) report(p *loaded) *report.Report {
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(append(rep.Uncertainty.heading(), fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds))...),
 		rep.ranges("least", "greatest"), rep.limits(), conflictTable(rep.Conflict),
-		slices.Concat(rep.notes(p), p.memoryNotes()), rep.Missing.note(),
+		slices.Concat(rep.notes(p), endlessNote(rep.ends()), p.memoryNotes()), rep.Missing.note(),
 		rep.Policy.table(p), rep.Policy.notes(p),
 	}}
 }
@@ -235,6 +235,24 @@ func (rep *checkReport) limits() *report.Table {
 }
 
 func infinite(x report.Number) bool { return math.IsInf(float64(x), 0) }
+
+// ends are those of the ranges.
+func (rep *checkReport) ends() (all []report.Number) {
+	for _, r := range rep.Returns.Values {
+		all = append(all, r.Min, r.Max)
+	}
+	return all
+}
+
+// endlessNote says what is shown of a return without a number, beside others that have one.
+func endlessNote(returns []report.Number) report.Note {
+	none := func(x report.Number) bool { return infinite(x) || math.IsNaN(float64(x)) }
+	some := func(x report.Number) bool { return !none(x) }
+	if !slices.ContainsFunc(returns, none) || !slices.ContainsFunc(returns, some) {
+		return nil
+	}
+	return report.Note{"The sign – stands for a total without end."}
+}
 
 // notes says in sentences what was found.
 func (rep *checkReport) notes(p *loaded) report.Note {

@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 
 	"github.com/spf13/cobra"
@@ -189,7 +190,11 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 // checkpoint reads the checkpoint to go on from.
 func (c *learnCommand) checkpoint(ctx context.Context) (*cmdp.Checkpoint, error) {
 	if !slices.Contains(learnerNames, c.learner) {
-		return nil, usage("--learner %s: want %s", c.learner, strings.Join(learnerNames, ", "))
+		hint := ""
+		if slices.Contains(baseline.Names(), c.learner) {
+			hint = "; compare --algorithms " + c.learner + " plays it"
+		}
+		return nil, usage("--learner %s: want %s%s", c.learner, strings.Join(learnerNames, ", "), hint)
 	}
 	given := c.settings.Episodes
 	from, err := c.read(ctx, &c.settings, false)

@@ -289,7 +289,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		if over := p.Problem.TradeOff; over != nil {
 			return usage("%s: the property has %d optima: front trades them off", p.name, len(over))
 		}
-		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
+		return usage("%s: nothing to plan for: want a goal or a limit, by --minimize RETURN, --at-most RETURN=X and the "+
+			"like, or in a problem file; of a model in a language also by --property", p.name)
 	case p.isFleet():
 		return c.planFleet(ctx, p)
 	case c.credible.confidence > 0:

@@ -158,7 +158,8 @@ type planCertificate struct {
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	sections := []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
-		d.values(p, returns), d.limits(p), conflictTable(d.Conflict), append(d.notes(p, true), p.memoryNotes()...),
+		d.values(p, returns), d.limits(p), conflictTable(d.Conflict),
+		slices.Concat(d.notes(p, true), endlessNote(d.Returns.Values), p.memoryNotes()),
 	}
 	sections = append(sections, d.fleetSections(p)...)
 	sections = append(sections, d.Safety.sections()...)

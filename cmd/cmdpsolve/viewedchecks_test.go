@@ -80,6 +80,17 @@ func (v *view) checkSentences() {
 	default:
 		v.room()
 	}
+	var known []bool
+	for _, name := range v.returns {
+		r := v.obj("returns").obj(name)
+		known = append(known, r.has("min"), r.has("max"))
+	}
+	v.endless(known)
+}
+
+// endless says what is shown of a return without a number, beside others that have one.
+func (v *view) endless(known []bool) {
+	v.sayIf(slices.Contains(known, true) && slices.Contains(known, false), "The sign – stands for a total without end.")
 }
 
 func (v *view) setSentences() {

@@ -308,6 +308,11 @@ func (v *view) planSentences() {
 			v.draws()
 		}
 	}
+	var known []bool
+	for _, name := range v.returns {
+		known = append(known, v.of("returns", name).has(""))
+	}
+	v.endless(known)
 }
 
 // never says what the search for a policy that never draws came to.

@@ -23,7 +23,8 @@ func (c *Contest) prepareEndless(ctx context.Context) error {
 		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals " +
 			"beside long-run means")
 	case !m.Average() && m.Discount() == 1:
-		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals")
+		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals: " +
+			"want horizon, discount or criterion: average in a problem file")
 	}
 	if m != nil && m.Average() {
 		if err := c.communicating(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"cmdpsolve/internal/nearest"
 )
@@ -13,6 +14,9 @@ const (
 	maxNodes = 4_000_000
 	maxDepth = 10_000
 )
+
+// LabelPrefix makes the name of a label one that nothing else has.
+const LabelPrefix = "label "
 
 // A Scope knows what names mean: constants, variables and formulas. It is made by one goroutine. What is wrong fails,
 // see [Fail].
@@ -147,6 +151,22 @@ func (s *Scope) resolve(e *Expr, rename map[string]string, depth int) *Expr {
 	return r.fold()
 }
 
+// unknown fails with the most similar name, or label where that was asked for.
+func (s *Scope) unknown(at Pos, name string) {
+	known := slices.Sorted(maps.Keys(s.definitions))
+	label, isLabel := strings.CutPrefix(name, LabelPrefix)
+	if !isLabel {
+		Fail(at, "unknown name %s%s", Shorten(name), nearest.Name(Shorten(name), known))
+	}
+	var labels []string
+	for _, name := range known {
+		if other, ok := strings.CutPrefix(name, LabelPrefix); ok {
+			labels = append(labels, other)
+		}
+	}
+	Fail(at, "unknown label %q%s", Shorten(label), nearest.Name(Shorten(label), labels))
+}
+
 func (s *Scope) named(e *Expr, rename map[string]string, depth int) *Expr {
 	name := e.Name
 	d := s.definitions[name]
@@ -156,7 +176,7 @@ func (s *Scope) named(e *Expr, rename map[string]string, depth int) *Expr {
 	}
 	switch {
 	case d == nil:
-		Fail(e.At, "unknown name %s%s", Shorten(name), nearest.Name(Shorten(name), slices.Sorted(maps.Keys(s.definitions))))
+		s.unknown(e.At, name)
 	case d.kind == variable:
 		return &Expr{Op: Var, Type: d.typ, At: e.At, Int: int64(d.index)}
 	case d.value != nil:

@@ -213,7 +213,7 @@ func (b *builder) naming(d *node, name string) {
 		fail(d.at, "%q as a name: want one without quotes, commas, equality signs and line breaks, "+
 			"and without # at its beginning", shorten(name))
 	}
-	b.Scope.Formula(d.at, prism.LabelPrefix+name, language.NewName(d.at, name))
+	b.Scope.Formula(d.at, language.LabelPrefix+name, language.NewName(d.at, name))
 }
 
 // declare numbers the variables: global ones, then those of automata, with their locations. A variable of an automaton

@@ -10,9 +10,6 @@ import (
 // maxNested bounds how deep expressions may be nested.
 const maxNested = 1000
 
-// LabelPrefix makes the name of what stands in quotes one that nothing else has.
-const LabelPrefix = "label "
-
 // A parser reads tokens by recursive descent.
 type parser struct {
 	tokens []token
@@ -199,7 +196,7 @@ func (p *parser) primary() *expr {
 		return p.call(t)
 	case t.kind == quoted && p.labels:
 		p.next()
-		return language.NewName(t.at, LabelPrefix+t.text)
+		return language.NewName(t.at, language.LabelPrefix+t.text)
 	case t.kind == quoted:
 		fail(t.at, "got the label %s: labels stand in properties", t)
 	}

@@ -65,7 +65,7 @@ var builtIn = map[string]func(*language.Program) *expr{
 func Condition(b *language.Builder, text string) (e *expr, err error) {
 	err = language.Try("", func() {
 		for name, when := range builtIn {
-			if label := LabelPrefix + name; strings.Contains(text, name) && !b.Scope.Defines(label) {
+			if label := language.LabelPrefix + name; strings.Contains(text, name) && !b.Scope.Defines(label) {
 				b.Scope.Formula(language.Pos{}, label, when(b.Program))
 			}
 		}
@@ -369,7 +369,7 @@ func (b *builder) rewardItem(item rewardItem) language.RewardItem {
 func (b *builder) labels() {
 	for _, l := range b.source.labels {
 		b.Once(l.At, "label", strconv.Quote(l.Name))
-		b.Scope.Formula(l.At, LabelPrefix+l.Name, l.When)
+		b.Scope.Formula(l.At, language.LabelPrefix+l.Name, l.When)
 		l.When = b.Condition(l.When, nil)
 		b.Program.Labels = append(b.Program.Labels, l)
 	}
