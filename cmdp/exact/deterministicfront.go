@@ -23,9 +23,10 @@ type DeterministicPoint struct {
 // less than at the last point (the ε-constraint method, Haimes 1971), then the least c_2·V there. Points whose
 // coordinates differ by less than a millionth of the box of task count as one.
 //
-// The status is Optimal with all points, Infeasible if there are none, and Undecided if some search took more than
-// opts.Nodes. With Stopped the time of Options.Budget was over, or ctx ended: the points are those of the curve up to
-// the last one, and beyond it, with a smaller c_2·V, there may be others. Without a point the end of ctx is an error.
+// The status is Optimal with all points, Infeasible if there are none, Unbounded, without points, if a cost has no
+// least value, and Undecided if some search took more than opts.Nodes. With Stopped the time of Options.Budget was
+// over, or ctx ended: the points are those of the curve up to the last one, and beyond it, with a smaller c_2·V, there
+// may be others. Without a point the end of ctx is an error.
 func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64,
 	opts DeterministicOptions) (points []DeterministicPoint, status Verdict, err error) {
 	if task.Box == nil {
@@ -65,7 +66,9 @@ func deterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over
 				return nil, 0, err
 			case ctx.Err() != nil:
 				return nil, 0, ctx.Err()
-			case r != nil && r.Status != Infeasible && (r.Policy == nil || r.Status == Unbounded):
+			case r != nil && r.Status == Unbounded:
+				return nil, Unbounded, nil
+			case r != nil && r.Status != Infeasible && r.Policy == nil:
 				return points, Undecided, nil
 			case r == nil || r.Status == Infeasible:
 				if len(points) == 0 && status == Optimal {

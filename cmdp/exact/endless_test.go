@@ -715,8 +715,43 @@ func TestEndlessNeverDrawing(t *testing.T) {
 			t.Errorf("trial %d: %v %g, returns %v: want %g\n%s", trial, r.Status, r.Objective, r.Returns, best,
 				describeEndless(p))
 		}
+		if task.Cost != nil {
+			kinds["curve "+neverDrawingCurve(t, rng, p, task, r.Status).String()]++
+		}
 	}
 	t.Logf("%v", kinds)
+}
+
+// neverDrawingCurve wants the trade-off of the goal of p, whose best policy that never draws has a status, with some
+// return, to be unbounded if the goal is, and only if one of the two is; what is unbounded in the return alone may be
+// infinitely bad for the goal. It returns the status of the curve, which has points only where it is optimal.
+func neverDrawingCurve(t *testing.T, rng *rand.Rand, p *problem.Problem, task cmdp.Task,
+	goal exact.Verdict) exact.Verdict {
+	over := [2][]float64{task.Cost.(cost.Affine).Gradient(), make([]float64, p.Model.Dim())}
+	over[1][rng.IntN(p.Model.Dim())] = float64(1 - 2*rng.IntN(2))
+	second, err := cost.NewLinear(over[1], task.Box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := exact.DeterministicOptions{Options: exact.Options{Workers: 1}}
+	points, status, err := exact.DeterministicFront(t.Context(), p.Model, task, over, opts)
+	task.Cost = second
+	other, otherErr := exact.SolveDeterministic(t.Context(), p.Model, task, opts)
+	if errors.Is(err, exact.ErrNoTotal) || errors.Is(otherErr, exact.ErrNoTotal) {
+		return exact.Undecided
+	}
+	if err != nil || otherErr != nil {
+		t.Fatal(err, otherErr)
+	}
+	wrong := goal == exact.Unbounded && status != exact.Unbounded
+	if status == exact.Unbounded {
+		wrong = goal != exact.Unbounded && other.Status != exact.Unbounded
+	}
+	if wrong || status != exact.Undecided && (len(points) > 0) != (status == exact.Optimal) {
+		t.Errorf("a curve is %v with %d points, where its ends are %v and %v\n%s", status, len(points), goal,
+			other.Status, describeEndless(p))
+	}
+	return status
 }
 
 // TestNearestWithoutPolicy: without the nearest policy the verdict is the same, and the returns are as near.
