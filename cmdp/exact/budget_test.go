@@ -148,8 +148,9 @@ func checkStopped(t *testing.T, task cmdp.Task, want, got *Result) {
 	}
 }
 
-// TestBudgetOfKinds gives drawn tasks of all kinds more and more time, on a clock that each look moves by a drawn time: policies keep
-// the limits and return what is said, bounds lie beyond no answer, and nothing is undecided that has an answer.
+// TestBudgetOfKinds gives drawn tasks of all kinds more and more time, on a clock that each look moves by a drawn time:
+// policies keep the limits and return what is said, bounds lie beyond no answer, and nothing is undecided that has an
+// answer.
 func TestBudgetOfKinds(t *testing.T) {
 	statuses, planned := make(map[Verdict]int), 0
 	for _, name := range kinds {
