@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -43,6 +44,7 @@ type IntersectionProjector struct {
 	dim     int
 	members []Member
 	weights []float64 // of the members' squared distances, see weight
+	units   []float64 // of the members' spaces, 1 at most: what absolute rounding is measured by, see unit
 	total   int       // the sum of the dimensions of the members' sets
 	pool    sync.Pool
 }
@@ -75,7 +77,9 @@ func NewIntersectionProjector(dim int, members ...Member) (*IntersectionProjecto
 	}
 	for k := range members {
 		s.weights = append(s.weights, s.members[k].weight())
+		s.units = append(s.units, s.members[k].unit())
 	}
+	s.shareUnits()
 	s.pool.New = func() any { return newMultipliers(s) }
 	if err := s.prove(); err != nil {
 		return nil, err
@@ -133,6 +137,41 @@ func (m *Member) weight() float64 {
 	return 1
 }
 
+// unit returns how far a set reaches from the origin where that is less than 1, else 1: what a projection is wrong by
+// is a share of that near the origin too. Of the origin alone it is 1.
+func (m *Member) unit() float64 {
+	reach, d := 0.0, m.Set.Dim()
+	from, to := make([]float64, d), make([]float64, d)
+	for i := range d {
+		for _, x := range []float64{1, -1} {
+			from[i] = x
+			m.Set.Project(to, from)
+			reach = math.Max(reach, floats.Norm(to, 2))
+		}
+		from[i] = 0
+	}
+	if reach > 0 && reach < 1 {
+		return reach
+	}
+	return 1
+}
+
+// shareUnits has the members that are about points themselves measured by the smallest of them, which holds all points
+// that are sought.
+func (s *IntersectionProjector) shareUnits() {
+	least := 1.0
+	for k, m := range s.members {
+		if m.Matrix == nil && m.Shift == nil {
+			least = math.Min(least, s.units[k])
+		}
+	}
+	for k, m := range s.members {
+		if m.Matrix == nil && m.Shift == nil {
+			s.units[k] = least
+		}
+	}
+}
+
 // addTransposed adds scale·Matrixᵀ·y to g.
 func (m *Member) addTransposed(g, y []float64, scale float64) {
 	if m.Matrix == nil {
@@ -156,12 +195,12 @@ func (s *IntersectionProjector) prove() error {
 		x := append([]float64(nil), n.x...)
 		clear(point)
 		outside = 0
-		for _, m := range s.members {
+		for k, m := range s.members {
 			w, p := make([]float64, m.Set.Dim()), make([]float64, m.Set.Dim())
 			m.apply(w, x)
 			m.Set.Project(p, w)
 			gap := floats.Distance(w, p, 2)
-			if !(gap > 1e-11*(1e-3+floats.Norm(w, 2))) {
+			if !(gap > 1e-11*(1e-3*s.units[k]+floats.Norm(w, 2))) {
 				continue
 			}
 			g, offset := make([]float64, s.dim), 0.0
@@ -188,7 +227,8 @@ func (s *IntersectionProjector) prove() error {
 			first = far
 		}
 		switch {
-		case outside == 0 && far > 1e11*(1e-3+first): // planes recede until rounding hides what is missed
+		case outside == 0 && far > 1e11*(1e-3*slices.Min(s.units)+first):
+			// Planes recede until rounding hides what is missed.
 			return fmt.Errorf("oracle: planes that separate leave no point that is nearer than %.3g: %w", far, ErrEmpty)
 		case outside == 0:
 			return nil
@@ -208,7 +248,7 @@ func (s *IntersectionProjector) judge(n *leastDistance, near float64) error {
 	}
 	p := make([]float64, s.dim)
 	outside, _ := s.Nearest(p, p)
-	if scale := 1e-9 * (1e-3 + floats.Norm(p, 2)); outside <= scale || near <= scale {
+	if scale := 1e-9 * (1e-3*slices.Min(s.units) + floats.Norm(p, 2)); outside <= scale || near <= scale {
 		return nil
 	}
 	return fmt.Errorf("oracle: no point comes nearer than about %.3g to all sets: multipliers of total %.6g on %d "+

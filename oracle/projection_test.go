@@ -329,6 +329,73 @@ func TestCertificateOfLens(t *testing.T) {
 	}
 }
 
+// TestIntersectionInOtherUnits: in units that are powers of 2 apart balls meet or not all the same, and points are
+// projected to the same place, as they are on one ball that is known by its maximiser alone.
+func TestIntersectionInOtherUnits(t *testing.T) {
+	apart := 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		d := 2 + rng.IntN(2)
+		x, first := gaussian(rng, d, 3), gaussian(rng, d, 1)
+		way := gaussian(rng, d, 1)
+		r1, r2 := 0.5+rng.Float64(), 0.5+rng.Float64()
+		far := (r1 + r2) * (1 + math.Pow(10, -7*rng.Float64())*float64(1-2*rng.IntN(2)))
+		other := make([]float64, d)
+		for i := range other {
+			other[i] = first[i] + far*way[i]/norm(way)
+		}
+		var want []float64
+		var failed error
+		for _, unit := range []float64{1, 0x1p-60, 0x1p-30, 0x1p30, 0x1p60} {
+			in := func(v []float64) []float64 {
+				u := make([]float64, d)
+				for i := range u {
+					u[i] = unit * v[i]
+				}
+				return u
+			}
+			s, err := oracle.NewIntersectionProjector(d, oracle.Member{Set: ball{in(first), unit * r1}},
+				oracle.Member{Set: ball{in(other), unit * r2}})
+			if unit == 1 {
+				failed = err
+				if err != nil {
+					apart++
+				}
+			}
+			one := make([]float64, d)
+			oracle.NewMinNorm(extremes{ball{in(first), unit * r1}}).Project(one, in(x))
+			nearest := make([]float64, d)
+			ball{first, r1}.Project(nearest, x)
+			for i := range one {
+				one[i] /= unit
+			}
+			if norm(minus(one, nearest)) > 1e-6*norm(nearest) {
+				t.Errorf("seed %d: MinNorm %v in units of %g: want %v", seed, one, unit, nearest)
+			}
+			if errors.Is(err, oracle.ErrEmpty) != errors.Is(failed, oracle.ErrEmpty) {
+				t.Errorf("seed %d: %g apart: %v in units of %g, %v before", seed, far-r1-r2, err, unit, failed)
+			}
+			if err != nil || failed != nil {
+				continue
+			}
+			got := make([]float64, d)
+			s.Project(got, in(x))
+			for i := range got {
+				got[i] /= unit
+			}
+			if unit == 1 {
+				want = got
+			}
+			if norm(minus(got, want)) > 1e-9*norm(want) {
+				t.Errorf("seed %d: %v in units of %g, %v before", seed, got, unit, want)
+			}
+		}
+	}
+	if apart < 15 || apart > 45 {
+		t.Errorf("%d of 60 are apart", apart)
+	}
+}
+
 // TestMappedMembers compares balls that are seen through a map with the balls that they come from, near and far.
 func TestMappedMembers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 10))
