@@ -163,9 +163,10 @@ func newRoot(s streams) *cobra.Command {
 vector: a convex target set says what is acceptable, a convex cost what is best.
 
 PROBLEM is a problem file (see cmdpsolve help problem-file), - for standard
-input, or the name of a built-in instance (see cmdpsolve instances). The files
-of which examples speak are in the folder docs/examples. Tables go to standard
-output, progress and messages to standard error.
+input, a model of another tool (see cmdpsolve help formats), or the name of a
+built-in instance (see cmdpsolve instances). The files of which examples speak
+are in the folder docs/examples. Tables go to standard output, progress and
+messages to standard error.
 
 Exit status: 0 done; 1 the run failed or was interrupted; 2 the command line or
 the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,

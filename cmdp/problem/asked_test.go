@@ -285,7 +285,7 @@ func TestRefusedProperties(t *testing.T) {
 		{`multi(R{"time"}min=? [F x=1], Pmax=? [F x=2])`,
 			"p.props:1:31: rewards up to x = 1 beside what does not end there"},
 		{`multi(R{"time"}min=? [C], R{"fuel"}<=1 [S])`, "long-run means beside totals"},
-		{`Pmax=? [F "nowhere"]`, `p.props:1:1: "nowhere": unknown name`},
+		{`Pmax=? [F "nowhere"]`, `p.props:1:1: "nowhere": unknown label`},
 		{`multi(P>=0 [F x=1], Pmax=? [y=2 U x=1])`, "p.props:1:21: y = 2: unknown name y"},
 		{`const int k; Pmax=? [F x=k]`, "p.props:1:11: constant k has no value"},
 		{`Rmax=? [C<=0]`, "p.props:1:1: the total of 0 steps, which is 0: want a bound of 1 or more"},

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -47,6 +48,11 @@ func keysOf(form any) []string {
 
 // read decodes the members of the document but the transitions.
 func (h *header) read(root *node) {
+	if root.get("format") == nil && root.get("P") != nil {
+		h.bad(nil, (*path)(nil).key("P"), "a table of Gymnasium is no problem file: name it in one, as transitions: {file: %s}",
+			filepath.Base(h.file))
+		return
+	}
 	h.mapping(root, nil, documentKeys)
 	for _, key := range []string{"format", "states", "start", "returns", "transitions"} {
 		if key == "format" && h.within != nil {

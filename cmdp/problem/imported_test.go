@@ -215,14 +215,23 @@ func TestImportedFormats(t *testing.T) {
 	m := robot()
 	m.MeanRewards()
 	for _, name := range []string{"m.umb", "m.drn", "m.tra", "m.npz", "k/"} {
+		files, folder := save(t, name, m), t.TempDir()
 		p, err := problem.Parse("p.yaml", []byte("format: cmdp/1\nhorizon: 5\ntransitions: {file: \""+name+"\"}\n"),
-			save(t, name, m))
+			files)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if k := p.Model.Kernel(0).Plain(p.Model.Dim()); !slices.Equal(k.Returns,
-			[]float64{1, 0.5, 6, 1, 0.25, 0, 2, 8, 0}) {
-			t.Errorf("%s: %+v", name, k)
+		if err := os.CopyFS(folder, files); err != nil {
+			t.Fatal(err)
+		}
+		alone, err := problem.Read(filepath.FromSlash(folder + "/" + name)) // a problem of totals
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, m := range []*cmdp.Model{p.Model, alone.Model} {
+			if k := m.Kernel(0).Plain(m.Dim()); !slices.Equal(k.Returns, []float64{1, 0.5, 6, 1, 0.25, 0, 2, 8, 0}) {
+				t.Errorf("%s, horizon %d, discount %g: %+v", name, m.Horizon(), m.Discount(), k)
+			}
 		}
 	}
 	m = robot()
@@ -264,6 +273,12 @@ func TestWrongImports(t *testing.T) {
 		_, err := problem.Parse("p.yaml", []byte("format: cmdp/1\nhorizon: 5\ntransitions: {"+text+"}\n"), files)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v: want %s", text, err, want)
+		}
+	}
+	for file, data := range save(t, "env.json", robot()) {
+		_, err := problem.Parse(file, data.Data, nil)
+		if want := "env.json: P: a table of Gymnasium is no problem file"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v: want %s", err, want)
 		}
 	}
 }

@@ -56,8 +56,8 @@ func (o *ReadOptions) context() context.Context {
 
 // ReadWith is [Read] with options.
 func ReadWith(path string, opts ReadOptions) (*Problem, error) {
-	if formats.IsLanguage(path) {
-		return readLanguage(path, opts)
+	if formats.IsModel(path) {
+		return readModel(path, opts)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,21 +68,24 @@ func ReadWith(path string, opts ReadOptions) (*Problem, error) {
 	return ReadFrom(f, path, opts)
 }
 
-// readLanguage reads a model in a language as a problem: all of its rewards, as totals, are returns, unless a property
-// is asked.
-func readLanguage(path string, opts ReadOptions) (*Problem, error) {
-	text := string(appendName(append([]byte(nil), "{format: cmdp/1, discount: 1, transitions: {file: "...),
-		filepath.Base(path))) + "}}"
+// readModel reads a model of another tool, or in a language, as a problem: all of its rewards, as totals, are returns,
+// unless a property is asked.
+func readModel(path string, opts ReadOptions) (*Problem, error) {
+	name, place := filepath.Base(path), filepath.Dir(filepath.Clean(path))
+	if formats.IsFolder(path) {
+		name += "/"
+	}
+	text := "{format: cmdp/1, discount: 1, transitions: {file: " + quote(name) + "}}"
 	var tradeOff []string
 	if opts.Property != nil {
 		opts.Constants = maps.Clone(opts.Constants)
 		var err error
-		text, tradeOff, err = askedText(path, filepath.Base(path), opts)
+		text, tradeOff, err = askedText(path, name, opts)
 		if err != nil {
 			return nil, err
 		}
 	}
-	p, err := parse(path, text, folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
+	p, err := parse(path, text, folder{place, opts}, limits{maxStates, maxHorizon, maxStored}, opts)
 	if err == nil {
 		p.TradeOff = tradeOff
 	}

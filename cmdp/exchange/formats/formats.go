@@ -71,6 +71,9 @@ func ending(name string) string {
 // Known reports whether the name has one of the [Endings].
 func Known(name string) bool { return ending(name) != "" }
 
+// IsModel reports whether a name is that of a model by its ending: that of a Gymnasium table may be a problem file.
+func IsModel(name string) bool { return Known(name) && ending(name) != ".json" }
+
 // IsLanguage reports whether a name is that of a model in a language, whose states are explored.
 func IsLanguage(name string) bool { return ending(name) == ".prism" || IsJANI(name) }
 
