@@ -407,7 +407,11 @@ func checkFrontPlot(t *testing.T, r *result) {
 	for _, q := range v.list("vertices") {
 		name := ""
 		if union {
-			name = fmt.Sprintf("threshold %v", q.numbers("thresholds"))
+			var at []string
+			for _, x := range q.numbers("thresholds") {
+				at = append(at, six(x))
+			}
+			name = "threshold " + strings.Join(at, ", ")
 		}
 		vertices[name] = append(vertices[name], [2]float64{q.of("returns", strings.TrimLeft(over[0], "+-")).num(""),
 			q.of("returns", strings.TrimLeft(over[1], "+-")).num("")})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -117,7 +116,7 @@ func unionFigure(p *loaded, rep *frontReport, f *query.Front) *chart.Figure {
 			continue
 		}
 		for _, curve := range newFrontReport(p.as(part.Query), rep.over, f.Part(i), 0).curves(part.Result) {
-			curve.Name = fmt.Sprint("threshold ", rep.Vertices[k].Thresholds)
+			curve.Name = "threshold " + rep.Vertices[k].begins()
 			panel.Curves = append(panel.Curves, curve)
 		}
 	}

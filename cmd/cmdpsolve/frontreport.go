@@ -186,11 +186,7 @@ func (rep *frontReport) vertexTable(p *loaded) *report.Table {
 	for j, i := range rows {
 		row, q := append([]any{i + 1}, rep.cells(p, i)...), rep.Vertices[i]
 		if rep.Union > 0 {
-			var at []string
-			for _, x := range q.Thresholds {
-				at = append(at, report.Short(x))
-			}
-			row = append(row, strings.Join(at, ", "))
+			row = append(row, q.begins())
 		}
 		if sloped && j+1 < len(rows) {
 			next := rep.Vertices[rows[j+1]].returns
@@ -201,6 +197,15 @@ func (rep *frontReport) vertexTable(p *loaded) *report.Table {
 		t.Add(row...)
 	}
 	return t
+}
+
+// begins says where the worst episodes begin.
+func (q *pointReport) begins() string {
+	var at []string
+	for _, x := range q.Thresholds {
+		at = append(at, report.Short(x))
+	}
+	return strings.Join(at, ", ")
 }
 
 // cells writes the returns of a vertex.

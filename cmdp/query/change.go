@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/nearest"
 )
 
 // A Change asks "what if": it changes goal, limits and target of a problem. A limit
@@ -52,8 +54,13 @@ func newChangeError(format string, args ...any) error {
 	return &changeError{fmt.Sprintf(format, args...)}
 }
 
+// unknownReturn says why a return cannot be changed. What is known has limits that can be.
 func unknownReturn(name string, known []string) error {
-	return newChangeError("unknown return %q: want %s", name, strings.Join(known, ", "))
+	if slices.Contains(known, name) {
+		return newChangeError("%s: only the limit that the problem has on it can be changed", name)
+	}
+	return newChangeError("unknown return %q%s want %s", name, cmp.Or(nearest.Name(name, known), ":"),
+		strings.Join(known, ", "))
 }
 
 // With returns the query of the changed problem. The model is shared unless other things have to be remembered. Errors

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/geometry"
@@ -113,7 +112,7 @@ var ErrSides = errors.New("is limited from both sides")
 // wrapping [ErrChange] if it is nothing that a bound can name.
 func (q *Query) Side(name string) (kind string, err error) {
 	if names := q.Limitable(); !slices.Contains(names, name) {
-		return "", newChangeError("unknown return %q: want %s", name, strings.Join(names, ", "))
+		return "", unknownReturn(name, names)
 	}
 	_, below := q.Given(AtLeast, name)
 	below = below || slices.ContainsFunc(q.Of(EveryEpisode),
