@@ -10,6 +10,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/robust"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -506,50 +507,18 @@ func TestImpossibleSuccessors(t *testing.T) {
 	for i := range 40 {
 		x := criteria[i%len(criteria)]
 		c := endlessCase(t, rng, x.discount, x.average, false)
-		k := cmdp.NewKernel()
-		var lower, upper [][]float64
-		rows := c.model.Rows(0)
-		trap := int32(c.model.States())
-		for s := range c.model.States() {
-			first, end := rows.Choices(s)
-			for choice := first; choice < end; choice++ {
-				next, prob := rows.Row(choice)
-				k.Append(append(slices.Clone(next), trap), append(slices.Clone(prob), 0), rows.Returns(choice))
-				least, most := c.iv.Row(0, choice)
-				if least != nil {
-					least, most = append(slices.Clone(least), 0), append(slices.Clone(most), 0)
-				}
-				lower, upper = append(lower, least), append(upper, most)
-			}
-			k.EndState()
-		}
-		k.Append([]int32{trap}, []float64{1}, []float64{1, 1})
-		k.EndState()
-		lower, upper = append(lower, nil), append(upper, nil)
-		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: x.discount, Average: x.average, Dim: 2,
-			Start: c.model.StartStates(), Kernels: []cmdp.Kernel{k}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] })
-		if err != nil {
-			t.Fatal(err)
-		}
-		set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
-		if err != nil {
-			t.Fatal(err)
-		}
-		actions := make([]int32, trap+1)
+		trapped, rows := c.withTrap(t), c.model.Rows(0)
+		actions := make([]int32, trapped.model.States())
 		for s := range c.model.States() {
 			if first, end := rows.Choices(s); first < end {
 				actions[s] = int32(rng.IntN(end - first))
 			}
 		}
-		want, err := c.set.Evaluate(t.Context(), cmdp.Deterministic{actions[:trap]})
+		want, err := c.set.Evaluate(t.Context(), cmdp.Deterministic{actions[:c.model.States()]})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := set.Evaluate(t.Context(), cmdp.Deterministic{actions})
+		got, err := trapped.set.Evaluate(t.Context(), cmdp.Deterministic{actions})
 		if err != nil || floats.Distance(got.Least, want.Least, 1) > 1e-6 ||
 			floats.Distance(got.Greatest, want.Greatest, 1) > 1e-6 {
 			t.Errorf("case %d, %s: %v, error %v: want %v", i, x.name, got, err, want)
@@ -557,14 +526,102 @@ func TestImpossibleSuccessors(t *testing.T) {
 	}
 }
 
+// TestLimitsOnNothing: limits at 0 on a return that is earned nowhere but where no policy comes to make no difference,
+// whatever a policy may do there: it is 0, not what rounding leaves room for.
+func TestLimitsOnNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 2))
+	for i := range 80 {
+		sh := []shape{{horizon: 4}, {discount: 0.9}, {discount: 1, home: true}, {average: true, home: true}}[i%4]
+		sh.states, sh.actions, sh.successors, sh.width = 4, 2, 2, 0.4
+		c := newCase(t, rng, sh, false).changed(t, func(k *cmdp.Kernel) {
+			k.Returns = slices.Clone(k.Returns)
+			for i := 1; i < len(k.Returns); i += 2 {
+				k.Returns[i] = 0
+			}
+		}).withTrap(t)
+		lower, upper := []float64{-1e5, -1e5}, []float64{1e5, 1e5}
+		task := cmdp.Task{Cost: linear(t, []float64{1, 0}, lower, upper)}
+		opts := robust.SolveOptions{Deterministic: i%8 >= 4}
+		want, err := robust.Solve(t.Context(), c.set, task, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%3 > 0 {
+			lower[1] = 0
+		}
+		if i%3 < 2 {
+			upper[1] = 0
+		}
+		limits, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.Target, err = limits.Bounded(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := robust.Solve(t.Context(), c.set, task, opts)
+		if err != nil || got.Status != want.Status || math.Abs(got.Objective-want.Objective) > 1e-9 ||
+			!(got.Violation <= min(got.Tolerance, 1e-12)) {
+			t.Errorf("case %d: %+v, error %v: want %v %g", i, got, err, want.Status, want.Objective)
+		}
+	}
+}
+
+// withTrap returns the case with a state to which every choice leads with probability 0 in all models, where the
+// process stays for ever and each step returns (1, 1).
+func (c *randomCase) withTrap(t *testing.T) *randomCase {
+	t.Helper()
+	k := cmdp.NewKernel()
+	var lower, upper [][]float64
+	rows := c.model.Rows(0)
+	trap := int32(c.model.States())
+	for s := range c.model.States() {
+		first, end := rows.Choices(s)
+		for choice := first; choice < end; choice++ {
+			next, prob := rows.Row(choice)
+			k.Append(append(slices.Clone(next), trap), append(slices.Clone(prob), 0), rows.Returns(choice))
+			least, most := c.iv.Row(0, choice)
+			if least != nil {
+				least, most = append(slices.Clone(least), 0), append(slices.Clone(most), 0)
+			}
+			lower, upper = append(lower, least), append(upper, most)
+		}
+		k.EndState()
+	}
+	k.Append([]int32{trap}, []float64{1}, []float64{1, 1})
+	k.EndState()
+	lower, upper = append(lower, nil), append(upper, nil)
+	spec := specOf(c.model)
+	spec.Kernels = []cmdp.Kernel{k}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &randomCase{model: m, iv: iv, set: set}
+}
+
+// specOf returns what a model is made of, but for its kernels.
+func specOf(m *cmdp.Model) cmdp.ModelSpec {
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Average: m.Average(), Dim: m.Dim(),
+		Start: m.StartStates()}
+	if spec.Horizon > 0 || spec.Average {
+		spec.Discount = 0
+	}
+	return spec
+}
+
 // changed returns a set whose kernels are changed.
 func (c *randomCase) changed(t *testing.T, edit func(k *cmdp.Kernel)) *randomCase {
 	t.Helper()
-	m := c.model
-	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Dim: m.Dim(), Start: m.StartStates()}
-	if m.Horizon() > 0 {
-		spec.Discount = 0
-	}
+	m, spec := c.model, specOf(c.model)
 	for h := range m.Kernels() {
 		k := *m.Kernel(h)
 		edit(&k)

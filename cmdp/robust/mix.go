@@ -20,9 +20,9 @@ type mixture struct {
 // not break them.
 const slackening = 1e-12
 
-// master mixes the columns: the least cost among those mixtures that keep the limits, or without costs the least
-// excess over the limits, each in units of its extent.
-func (s *search) master(costs bool) (*mixture, error) {
+// master mixes the columns: the least cost among those mixtures that keep the limits but for an excess, or without
+// costs the least excess over the limits, each in units of its extent.
+func (s *search) master(costs bool, excess float64) (*mixture, error) {
 	n := len(s.columns)
 	p := &lp.Problem{Minimize: make([]float64, n+1)}
 	p.Minimize[n] = 1
@@ -33,6 +33,7 @@ func (s *search) master(costs bool) (*mixture, error) {
 			p.Upper[i] = math.Inf(1)
 			p.Minimize[i] = s.columns[i].greatest[0]
 		}
+		p.Upper[n] = excess
 	}
 	sum := make([]float64, n+1)
 	for i := range n {
@@ -62,7 +63,8 @@ func (s *search) master(costs bool) (*mixture, error) {
 	return x, nil
 }
 
-// scale returns the extent of the columns in a direction, by which its limit is measured.
+// scale returns the extent of the columns in a direction, by which its limit is measured. An extent that is nothing
+// beside what a step may return is that of rounding errors.
 func (s *search) scale(j int) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, c := range s.columns {
@@ -72,6 +74,9 @@ func (s *search) scale(j int) float64 {
 	size := most - least
 	if size <= 1e-11*math.Max(math.Abs(most), math.Abs(least)) {
 		size = math.Max(math.Abs(most), math.Abs(least))
+	}
+	if size <= 1e-11*s.rewards[j] {
+		size = 0.01 * s.rewards[j]
 	}
 	if size == 0 {
 		return 1
@@ -120,12 +125,19 @@ func (s *search) mix() error {
 // patience is how many rounds may pass without a better mixture.
 const patience = 3
 
-// mixed solves the master, of the second phase if limits can be kept, and keeps the plan.
+// mixed solves the master, of the second phase if limits can be kept, and keeps the plan. Where limits leave no room,
+// such as a value that all policies have, mixtures may miss them within the tolerance.
 func (s *search) mixed() (x *mixture, costs bool, err error) {
-	x, err = s.master(true)
+	x, err = s.master(true, 0)
 	costs = x != nil
 	if err == nil && !costs {
-		x, err = s.master(false)
+		x, err = s.master(false, 0)
+		if err == nil && x != nil && x.value <= tolerance/2 {
+			touching, _ := s.master(true, tolerance/2)
+			if touching != nil {
+				x, costs = touching, true
+			}
+		}
 	}
 	if err == nil && x == nil {
 		err = fmt.Errorf("robust: master: %w", lp.ErrNumerical)

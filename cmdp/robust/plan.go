@@ -65,6 +65,7 @@ type search struct {
 	dirs     [][]float64 // the gradient of the cost, then the normals of the rows
 	constant float64     // of the cost
 	columns  []column
+	rewards  []float64 // of each direction, the largest magnitude of what a step returns
 	nominal  *exact.Result
 	prices   []float64 // of the rows, where the bound was found
 
@@ -130,6 +131,10 @@ func (s *search) prepare() (err error) {
 		s.bound = *s.opts.Least
 	}
 	s.prices = make([]float64, len(rows))
+	b := s.set.newBackup(s.dirs)
+	for j := range s.dirs {
+		s.rewards = append(s.rewards, b.largestReward(j))
+	}
 	return nil
 }
 
