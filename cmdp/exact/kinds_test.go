@@ -487,6 +487,47 @@ func TestKindsInOtherUnits(t *testing.T) {
 	}
 }
 
+// TestExcessOfNone: that no episode has anything beyond the most that it can count is proved in every unit, though what
+// cancels out there is as large as the unit.
+func TestExcessOfNone(t *testing.T) {
+	for trial := range uint64(30) {
+		unit := []float64{1e-9, 1, 1e9}[trial%3]
+		rng := rand.New(rand.NewPCG(trial, 74))
+		spec := cmdp.ModelSpec{Dim: 2, Horizon: 1 + rng.IntN(5), Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+		base := drawRows(t, rng, spec, 1, 3, false)
+		most := int32(spec.Horizon)
+		counted := cmdp.TallySpec{Base: base, Columns: []int{0, 2}, Final: []cmdp.FinalReturn{{Cut: most - 1,
+			High: cmdp.Line{At0: -unit * float64(most), Slope: unit}}}}
+		for h := range kernels(base) {
+			amounts := make([]int32, len(base.Kernel(h).Next))
+			for e := range amounts {
+				amounts[e] = rng.Int32N(2)
+			}
+			counted.Amount = append(counted.Amount, amounts)
+		}
+		tally, err := cmdp.NewTally(counted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := tally.Model(cmdp.Interval{Lower: []float64{-100, 0}, Upper: []float64{100, 0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		box, err := geometry.NewBox([]float64{-100, 0}, []float64{100, 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		goal, err := cost.NewLinear([]float64{0, 1}, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Solve(t.Context(), m, cmdp.Task{Cost: goal, Box: box}, Options{})
+		if err != nil || r.Status != Optimal || math.Abs(r.Objective) > 1e-9*unit || r.Gap > 1e-9*unit {
+			t.Errorf("trial %d: %v, %+v", trial, err, r)
+		}
+	}
+}
+
 // checkProof has a proof confirmed, and refused without the start.
 func (k *kind) checkProof(name string, task cmdp.Task, r *Result) {
 	k.t.Helper()

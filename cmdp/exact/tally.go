@@ -28,8 +28,10 @@ type tallied struct {
 	v, vNext  []float64   // of each pair, its value in the direction
 	reward    [][]float64 // of each kernel and choice of the base, in the direction
 	low, high float64     // slopes in the direction
-	policy    *tallyPolicy
-	flow      *tallyFlow
+	// cancelling is so large that twice the margin in the direction of a return is 64 times its rounding, see traits.
+	cancelling []float64
+	policy     *tallyPolicy
+	flow       *tallyFlow
 }
 
 func newTallied(m *cmdp.Model, workers int) *tallied {
@@ -46,7 +48,17 @@ func newTallied(m *cmdp.Model, workers int) *tallied {
 
 func (f *tallied) dim() int { return f.m.Dim() }
 
-func (f *tallied) traits() traits { return traits{singlePolicy: true} }
+func (f *tallied) traits() traits {
+	if f.cancelling == nil {
+		// That of a final return is what all counts and its offset add up to, which may be near 0 for every policy.
+		f.cancelling = make([]float64, f.dim())
+		for i := range f.cancelling {
+			dir := axis(f.dim(), i, 1)
+			f.cancelling[i] = f.margin(dir, f.scalarize(dir)) / (32 * roundoff)
+		}
+	}
+	return traits{singlePolicy: true, cancelling: f.cancelling}
+}
 
 func (f *tallied) configure(progress.Func, float64, bool) {}
 
