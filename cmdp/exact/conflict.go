@@ -10,6 +10,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
 )
 
 // A Conflict is a smallest set of limits that no policy keeps together: whichever of them
@@ -326,6 +327,9 @@ func (s *solver) relaxation() (Verdict, error) {
 	verdict, err = s.phase2()
 	if err == nil && verdict == Optimal && s.iterations >= s.opts.Iterations {
 		err = s.refine(s.modelTolerance(true))
+		if errors.Is(err, lp.ErrNumerical) { // the mixture that was found before stands, and its bound
+			err = nil
+		}
 	}
 	return verdict, err
 }
