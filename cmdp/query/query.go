@@ -390,6 +390,11 @@ func (q *Query) suffices(r *exact.Result, opts exact.Options) bool {
 		return false
 	case r.Status == exact.Infeasible: // without a horizon the search makes no policy
 		return opts.NoNearest == (q.Horizon() == 0)
+	case r.Status == exact.Optimal && opts.JoinGap > 0 && r.Joined == nil && len(r.Branches) > 1:
+		return false // its classes may be joined within another gap
+	case r.Status == exact.Optimal && r.Joined != nil:
+		gap := max(opts.Gap, opts.JoinGap)
+		return gap == 0 || r.Gap <= gap*math.Abs(r.Objective)
 	case r.Status == exact.Optimal:
 		return opts.Gap == 0 || r.Gap <= opts.Gap*math.Abs(r.Objective)
 	}

@@ -420,3 +420,37 @@ func bestOfGrid(part, bound float64) float64 {
 	}
 	return best
 }
+
+// TestFoundIsAsGoodAsAsked: what the search for thresholds found of classes that are joined is the answer only where
+// its gap is as small as is asked for.
+func TestFoundIsAsGoodAsAsked(t *testing.T) {
+	const text = `{"format": "cmdp/1", "criterion": "average", "states": 3, "start": {"2": 1},
+		"returns": {"near": {}, "far": {}, "paid": {"criterion": "total"}}, "transitions": [
+		{"state": 0, "action": "stay", "next": {"0": 1}, "returns": {"near": 1}},
+		{"state": 0, "action": "go", "next": {"1": 1}},
+		{"state": 1, "action": "stay", "next": {"1": 1}, "returns": {"far": 1}},
+		{"state": 1, "action": "go", "next": {"0": 1}},
+		{"state": 2, "action": "0", "outcomes": [{"probability": 0.5, "next": 0, "returns": {"paid": 1}},
+			{"probability": 0.5, "next": 0}]}],
+		"goal": {"maximize": "near"},
+		"constraints": [{"return": "far", "at_least": 0.5}, {"return": "paid", "at_most": 1, "cvar": 0.5}]}`
+	for _, gap := range []float64{0, 1e-8, 1e-6, 1e-3} {
+		q := parsed(t, text)
+		best, err := q.Best(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := exact.Options{JoinGap: gap}
+		got, err := best.Solve(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := exact.Solve(t.Context(), best.Model, best.Task, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (got.Joined == nil) != (want.Joined == nil) || got.Gap > max(2*want.Gap, 1e-9) {
+			t.Errorf("with %g for joining: gap %g, %+v: want %g, %+v", gap, got.Gap, got.Joined, want.Gap, want.Joined)
+		}
+	}
+}
