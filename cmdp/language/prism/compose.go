@@ -108,8 +108,9 @@ func (p *part) join(q *part, shared bool, over []string) {
 		p.vectors[action] = joined
 	}
 	for _, action := range over {
-		if _, ok := q.vectors[action]; !ok { // it cannot be taken, and what stands beside p later waits for it
-			p.add(action)
+		_, mine := p.vectors[action]
+		_, theirs := q.vectors[action]
+		if mine && !theirs { // it cannot be taken, and what stands beside p later waits for it
 			p.vectors[action] = nil
 		}
 	}

@@ -42,7 +42,7 @@ func drawComposed(rng *rand.Rand, modules []composed, systems *[]string) compose
 		if p.sign == sign && sign[:2] == "||" && rng.IntN(2) == 0 {
 			p.text = p.text[1 : len(p.text)-1]
 		}
-		one = composed{"(" + p.text + " " + sign + " " + q.text + ")", sign, slices.Concat(p.actions, q.actions, over),
+		one = composed{"(" + p.text + " " + sign + " " + q.text + ")", sign, slices.Concat(p.actions, q.actions),
 			p.modules | q.modules, func(action string, moving int) bool {
 				ofP, ofQ := moving&p.modules, moving&q.modules
 				if slices.Contains(over, action) {
