@@ -451,6 +451,10 @@ func (c *planCertificate) explain(p *loaded) string {
 func (c *planCertificate) nearest(early bool) string {
 	of, rest := "of any policy", ""
 	least := c.Value - c.Support
+	if math.IsInf(float64(c.Distance), 1) {
+		return fmt.Sprintf("No policy comes nearer to what is allowed%s than %s; the one that was found breaks a limit "+
+			"by a total without end.", c.andPossible(), report.Short(least))
+	}
 	if early || least < 0.999*c.Distance {
 		of = "that were found"
 	}

@@ -264,6 +264,9 @@ func (v *view) nearest() {
 		early = early || t.is("early")
 	}
 	switch {
+	case math.IsNaN(distance):
+		v.say("No policy comes nearer to what is allowed%s than %s; the one that was found breaks a limit by a total "+
+			"without end.", v.possible(), six(proved))
 	case early:
 		v.say("The nearest returns that were found, shown above, are %s away from what is allowed%s.", six(distance),
 			v.possible())

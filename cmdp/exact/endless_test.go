@@ -132,6 +132,9 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 		return kind, fmt.Sprintf("%d returns, %d of the dual and %d prices of %d", len(r.Returns), len(r.Dual),
 			len(r.Prices), len(task.Constraints))
 	}
+	if x := r.Violation; x > 1e50 && !math.IsInf(x, 1) {
+		return kind, fmt.Sprintf("a violation of %g: want one of finite returns, or infinity", x)
+	}
 	if r.Status == exact.Infeasible && free == lp.Infeasible {
 		return kind, ""
 	}

@@ -284,7 +284,11 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	c.Value, c.Support, c.Margin = s.value, s.support, s.margin+s.slack
 	of := newExtendedValues(task, relevanceOf(p.m.Dim(), task))
 	if v := of.finiteReturns(r.Returns); !slices.ContainsFunc(v, math.IsNaN) { // all limits count in the distance
-		c.Distance = math.Max(c.Distance, task.Violation(v))
+		missed := task.Violation(v)
+		if missed > 0.5*Boundless { // a total without end breaks its limit
+			missed = math.Inf(1)
+		}
+		c.Distance = math.Max(c.Distance, missed)
 	}
 	c.Distance = math.Max(c.Distance, c.Value-c.Support)
 	r.Violation = c.Distance
