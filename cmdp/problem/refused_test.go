@@ -78,6 +78,13 @@ func TestRefusedFiles(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "p.yaml:") {
 			t.Errorf("%s: %v: want words about %q", c.with, err, c.want)
 		}
+		if strings.Contains(c.with, "x: {") { // what is wrong with one return alone is not told of the rows, too
+			text = strings.NewReplacer("horizon: 3", "discount: 1", "q: {}", "q: {criterion: average}").Replace(text)
+			_, err := Parse("p.yaml", []byte(text), nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "transitions") {
+				t.Errorf("%s beside a long-run mean: %v: want words about %q alone", c.with, err, c.want)
+			}
+		}
 	}
 }
 

@@ -285,7 +285,7 @@ func (h *header) giveReturns(names []string, kinds []Return, nodes []*node, at *
 		h.p.Kinds = nil
 	}
 	if len(h.errs) > before {
-		h.p.Returns, h.given = nil, nil // it would give more errors where the names are used
+		h.p.Returns, h.given, h.spec.Means = nil, nil, nil // they would give more errors where the names are used
 		return
 	}
 	// A model has at least one coordinate, even if all returns are derived.
