@@ -228,9 +228,6 @@ func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 			}
 		}
 	}
-	if met != nil || int(hi-lo) > threshold.Swept {
-		queue = z.properPolicyByPasses(lo, hi, queue)
-	}
 	if len(queue) == int(hi-lo) || len(queue) == 0 {
 		return
 	}
@@ -280,26 +277,6 @@ func (z *LeastTotal) Begin(policy *Actions) {
 			}
 		}
 	}
-}
-
-// properPolicyByPasses is properPolicy in a few passes, which are enough as a rule where few states lack a choice. It
-// adds states that have got one to the others.
-func (z *LeastTotal) properPolicyByPasses(lo, hi int32, mended []int32) []int32 {
-	q := z.Quotient
-	for range 4 {
-		for s := lo; s < hi; s++ {
-			for i := q.First[s]; i < q.First[s+1] && z.Policy[s] < 0; i++ {
-				to, prob := q.Row(i)
-				for j, n := range to {
-					if prob[j] > 0 && z.Policy[n] >= 0 && z.Policy[s] < 0 {
-						z.Policy[s] = i
-						mended = append(mended, s)
-					}
-				}
-			}
-		}
-	}
-	return mended
 }
 
 // Solve finds values and policy for the rewards. It returns nil, or the states of a closed set in
