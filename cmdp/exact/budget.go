@@ -91,12 +91,17 @@ const (
 	leastLateness = 100 * time.Millisecond
 )
 
-// soon returns a context that ends soon after the time of the budget. Clocks that are not real end none.
+// soon returns a context that ends soon after the time of the budget, or with it where there is an answer already.
+// Clocks that are not real end none.
 func (b *budget) soon(ctx context.Context) (context.Context, context.CancelFunc) {
 	if b == nil || b.fake {
 		return ctx, func() {}
 	}
-	return context.WithDeadline(ctx, b.deadline.Add(leastLateness+time.Duration(latenessShare*float64(b.total))))
+	late := leastLateness + time.Duration(latenessShare*float64(b.total))
+	if b.answered > 0 {
+		late = 0
+	}
+	return context.WithDeadline(ctx, b.deadline.Add(late))
 }
 
 // whilePreparing returns a context for what comes before the first price: it ends with the time of the budget. Clocks

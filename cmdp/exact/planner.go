@@ -405,7 +405,7 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 			s.seed, s.seedSuffices = p.columns, len(p.columns) > 0
 			s.bounds = p.bounds
 			s.phases = watch
-			s.newPricer = func() error { return p.renew(ctx, c, opts, s) }
+			s.newPricer = func() error { return p.renew(s.ctx, c, opts, s) }
 			defer func() { p.keepColumns(s.master.columns) }() // also what was found before an interruption
 			return work(s)
 		})

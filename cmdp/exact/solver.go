@@ -304,15 +304,16 @@ func (s *solver) stoppedResult() (*Result, error) {
 		return s.infeasibleInTime(), nil
 	}
 	if s.meetsTarget {
-		if err := s.replaceInterrupted(); err != nil {
-			return nil, err
-		}
 		s.proveWithoutLimits()
-		r, err := s.answerInTime(s.recoveredResult)
+		answer, again := s.recoveredResult, s.budget.answered > 0
+		if again { // the one before stands where there is no time for all of it
+			answer = s.finalResult
+		}
+		r, err := s.answerInTime(answer)
 		switch {
-		case err == nil:
+		case err == nil && !again:
 			r, err = s.withBounds(r)
-		case errors.Is(err, errBudget) && (s.budget.unreserved || s.budget.answered > 0):
+		case errors.Is(err, errBudget) && (s.budget.unreserved || again):
 			return s.withoutPolicy(), nil
 		case errors.Is(err, errBudget):
 			r, err = s.drawnResult()

@@ -42,6 +42,9 @@ func (c *clock) share(alone bool) time.Duration {
 	return max(1, c.left()/2)
 }
 
+// part is one of so many parts of what is left.
+func (c *clock) part(n int) time.Duration { return max(1, c.left()/time.Duration(n)) }
+
 // within returns a context that ends when the time is over.
 func (c *clock) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c == nil {

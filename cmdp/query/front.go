@@ -153,7 +153,13 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 	}
 	f := newFront(t.over, places)
 	var refused error
-	clock := newClock(opts.Budget)
+	var parts []FrontPart
+	clock, first := newClock(opts.Budget), opts
+	loosely := clock != nil && slices.ContainsFunc(t.Of(WorstEpisodes),
+		func(l *Limit) bool { return len(l.Thresholds) > 1 })
+	if loosely {
+		first = loosened(opts)
+	}
 	err = t.thresholds(ascending, func(thresholds []float64) error {
 		if clock.over() { // of all others too
 			return errLate
@@ -165,8 +171,11 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 			return err
 		}
-		opts.Budget = clock.left()
-		r, err := tradeOff{of, t.over}.curve(ctx, opts)
+		first.Budget = clock.left()
+		if loosely {
+			first.Budget = clock.part(looseShare)
+		}
+		r, err := tradeOff{of, t.over}.curve(ctx, first)
 		if endless(err) {
 			if refused == nil || keptWithoutEnd(err) {
 				refused = err
@@ -176,10 +185,17 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		if err != nil {
 			return err
 		}
-		f.add(FrontPart{Query: of, Result: r})
+		parts = append(parts, FrontPart{Query: of, Result: r})
 		return nil
 	})
-	if errors.Is(err, errLate) {
+	late := errors.Is(err, errLate)
+	if err == nil && loosely {
+		err = t.tighten(ctx, parts, opts, clock)
+	}
+	for _, part := range parts {
+		f.add(part)
+	}
+	if late {
 		f.leaveOpen(t.Query)
 		err = nil
 	}
@@ -192,6 +208,57 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 	}
 	f.join(clock.over)
 	return f, nil
+}
+
+// Where there is little time, curves at all thresholds are first computed to a loose error.
+const (
+	looseError = 0.03
+	exactError = 1e-4 // where none is asked for
+)
+
+// loosened returns options that ask for a loose error.
+func loosened(opts exact.FrontOptions) exact.FrontOptions {
+	asked := cmp.Or(opts.Error, exactError)
+	opts.Error = max(looseError, asked)
+	opts.Absolute = slices.Clone(opts.Absolute)
+	for k := range opts.Absolute {
+		opts.Absolute[k] *= opts.Error / asked
+	}
+	return opts
+}
+
+// tighten computes curves anew, those with the greatest error first, to the one that is asked for, as long as there is
+// time. The others are stopped.
+func (t tradeOff) tighten(ctx context.Context, parts []FrontPart, opts exact.FrontOptions, clock *clock) error {
+	asked, done := cmp.Or(opts.Error, exactError), make([]bool, len(parts))
+	for i, p := range parts {
+		done[i] = p.Result.Status == exact.Infeasible ||
+			p.Result.Status == exact.Optimal && p.Result.Relative <= asked && opts.Absolute == nil
+		if !done[i] && p.Result.Status == exact.Optimal {
+			p.Result.Status = exact.Stopped
+		}
+	}
+	for !clock.over() {
+		next := -1
+		for i, p := range parts {
+			if !done[i] && (next < 0 || p.Result.Relative > parts[next].Result.Relative) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return nil
+		}
+		done[next] = true
+		opts.Budget = clock.share(false)
+		r, err := tradeOff{parts[next].Query, t.over}.curve(ctx, opts)
+		if err != nil {
+			return err
+		}
+		if before := parts[next].Result; r.Status != exact.Stopped || r.Error <= before.Error {
+			parts[next].Result = r
+		}
+	}
+	return nil
 }
 
 // leaveOpen notes that there was no time for all thresholds of a query.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"cmdpsolve/cmdp/exact"
 
@@ -243,7 +244,8 @@ func TestFrontsOfPlays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		union, err := worst.Front(t.Context(), over[:], exact.FrontOptions{})
+		union, err := worst.Front(t.Context(), over[:],
+			exact.FrontOptions{Options: exact.Options{Budget: time.Duration(trial%2) * time.Hour}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -161,6 +161,14 @@ func (q *Query) bestIn(ctx context.Context, all *bounds) (*Query, error) {
 	return &of, nil
 }
 
+// Where there is little time, thresholds are first tried up to a loose gap, each in a small share of what is left of it,
+// and then the best ones again, up to the gap that planning asks for.
+const (
+	looseGap   = 0.05
+	looseShare = 8
+	exactGap   = 1e-10
+)
+
 // plannedThresholds plan at the thresholds of the worst episodes, each with a planner of its own.
 type plannedThresholds struct {
 	*Query
@@ -186,13 +194,23 @@ func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, e
 		return nil, nil, err
 	}
 	alone := !slices.ContainsFunc(s.Of(WorstEpisodes), func(l *Limit) bool { return len(l.Thresholds) > 1 })
+	loosely := s.all.clock != nil && !alone && s.all.first
 	opts := exact.Options{NoNearest: of.Horizon() == 0, Budget: s.all.clock.share(alone)}
+	if loosely {
+		opts.Gap, opts.Budget = looseGap, s.all.clock.part(looseShare)
+	}
 	r, err := planner.Solve(s.ctx, of.Task, opts)
 	if errors.Is(err, exact.ErrNoTotal) && (s.refused == nil || !endless(err) || keptWithoutEnd(err)) {
 		s.refused = of
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if loosely && r.Status == exact.Optimal && r.Gap > exactGap*math.Abs(r.Objective) {
+		r, err = s.closeGap(of, planner, r)
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	if s.best == nil || better(r, s.best) {
 		s.best, s.planner = r, planner
@@ -202,6 +220,19 @@ func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, e
 		err = s.withoutLimits(of, planner)
 	}
 	return of, r, err
+}
+
+// closeGap goes on with a loose optimum that is the best so far. Of others it is left open whether they are better.
+func (s *plannedThresholds) closeGap(of *Query, planner *exact.Planner, r *exact.Result) (*exact.Result, error) {
+	if s.best == nil || better(r, s.best) {
+		again, err := planner.Solve(s.ctx, of.Task,
+			exact.Options{NoNearest: of.Horizon() == 0, Budget: s.all.clock.share(false)})
+		if err != nil || !better(r, again) {
+			return again, err
+		}
+	}
+	r.Status = exact.Stopped
+	return r, nil
 }
 
 // withoutLimits notes the optimum without limits: none makes it better, whatever its threshold.
@@ -244,7 +275,12 @@ func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, e
 	goal, _ := q.Problem.Goal.Kind()
 	all.aimless = goal == ""
 	s := &bestSearch{plan: plan, all: all}
+	all.first = true
 	err = q.thresholds(coarseFirst, s.improve)
+	all.first = false
+	if err == nil && all.clock != nil {
+		err = s.tighten()
+	}
 	if err == nil && s.found != nil {
 		err = q.thresholds(ascending, s.precede)
 	}
@@ -287,6 +323,40 @@ func (s *bestSearch) improve(thresholds []float64) error {
 		}
 	}
 	s.others = append(s.others, boundedThresholds{at: thresholds, bound: math.Inf(-1), late: late})
+	return nil
+}
+
+// tighten plans once more at thresholds where nothing is decided, those of the least bound first, as long as there is
+// time and they may be better than what is found.
+func (s *bestSearch) tighten() error {
+	again := make(map[string]bool)
+	for s.found != nil && !s.all.clock.over() {
+		next, least := -1, math.Inf(1)
+		for i, o := range s.others {
+			cost, missed := s.bounds(o.at)
+			bound := max(o.bound, cost, s.all.free)
+			if o.open && !again[fmt.Sprint(o.at)] && bound < least && improves(s.found, bound, missed) {
+				next, least = i, bound
+			}
+		}
+		if next < 0 {
+			return nil
+		}
+		o := s.others[next]
+		again[fmt.Sprint(o.at)] = true
+		of, r, err := s.answer(o.at)
+		if errors.Is(err, errLate) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.others = slices.Delete(s.others, next, next+1) // there is another one of the same now
+		if slices.Equal(o.at, s.at) && r != nil && !better(s.found, r) {
+			s.found, s.best = r, of
+		}
+		s.take(of, r, o.at)
+	}
 	return nil
 }
 
@@ -397,6 +467,7 @@ type bounds struct {
 	all, open float64
 	free      float64 // the optimum without limits is at least that
 	clock     *clock  // of the search
+	first     bool    // thresholds are tried for the first time
 	early     bool    // some were not tried in time that may be better
 	untried   bool    // some of these may keep the limits
 	aimless   bool    // one policy that keeps the limits is as good as another

@@ -192,6 +192,7 @@ func (s *search) trySingle(policy *exact.Policy) error {
 	room := 1e-9 * math.Max(1, math.Abs(before.greatest[0]))
 	if s.best == nil || s.best.greatest[0] > before.greatest[0]+room {
 		s.best = before
+		s.budget.reserve(len(before.parts))
 	}
 	return nil
 }

@@ -48,9 +48,9 @@ type SolveOptions struct {
 	Deterministic bool
 	// Nodes bounds the problems that [exact.SolveDeterministic] solves for such a plan, at a time. 0 stands for 1,000.
 	Nodes int
-	// Budget is the time after which the search ends with the best plan so far, 0 for any time. To evaluate and check the
-	// plan, as much of it is kept for each of its policies as that took for the first one. A plan for a single model may
-	// take half of the time that is left.
+	// Budget is the time after which the search ends with the best plan so far, 0 for any time. To evaluate and check
+	// the plan, as much of it is kept for each of its policies as that took for the first one. A plan for a single
+	// model may take half of the time that is left.
 	Budget time.Duration
 	// Start are policies that are looked at first, such as those of a plan for another set of the same model.
 	Start []*exact.Policy
