@@ -310,6 +310,15 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 				limits = append(limits, []limited{linear(n, offsets[k]+out*norm)})
 			}
 		}
+		for i := 0; target.Ball != nil && i < d; i++ { // tangents of one side alone would let a total grow for ever
+			for _, sign := range []float64{-1, 1} {
+				if g.coords[at[i]].total {
+					side := make([]float64, d)
+					side[i] = sign
+					limits = append(limits, []limited{linear(side, sign*target.Ball.Center[i]+target.Ball.Radius+out)})
+				}
+			}
+		}
 		return limits
 	}
 	returnsOf := func(r result) []float64 {

@@ -21,17 +21,20 @@ type maker struct {
 }
 
 // generate draws a problem, and its question unless it is a game. Where the reference is too small for it, or
-// knows no answer, it draws another.
-func generate(rng *rand.Rand) (p *Problem, q *question) {
+// knows no answer, it draws another. dropped counts those whose exact program takes too long.
+func generate(rng *rand.Rand) (p *Problem, q *question, dropped int) {
 	m := &maker{Rand: rng}
 	if m.chance(0.06) {
-		return generateGame(m), nil
+		return generateGame(m), nil, 0
 	}
 	for found := false; !found; {
-		known := answered(func() { p, q, found = m.question() })
-		found = found && known
+		not := answered(func() { p, q, found = m.question() })
+		found = found && not == ""
+		if not == tooLarge {
+			dropped++
+		}
 	}
-	return p, q
+	return p, q, dropped
 }
 
 // question draws a problem with a goal and limits, and reports whether it asks something that can be answered.

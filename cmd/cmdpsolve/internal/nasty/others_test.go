@@ -46,10 +46,16 @@ type refused struct {
 // sure are the limits that hold in every episode and take choices away. Without a horizon those from below do
 // not, nor those from above that only a falling total can keep: they need come true in the end only.
 func (q *question) sure(p *Problem) [][]limited {
+	return q.ofEveryEpisode(p, func(l Limit) bool {
+		return !(p.endless() && (l.AtMost == "" || rat(l.AtMost).Sign() < 0))
+	})
+}
+
+// ofEveryEpisode are the limits that hold in every episode, of them those that are among some.
+func (q *question) ofEveryEpisode(p *Problem, among ...func(l Limit) bool) [][]limited {
 	var some [][]limited
 	for k, l := range p.Constraints {
-		inTheEnd := p.endless() && (l.AtMost == "" || rat(l.AtMost).Sign() < 0)
-		if l.sure() && !inTheEnd {
+		if l.sure() && !slices.ContainsFunc(among, func(in func(Limit) bool) bool { return !in(l) }) {
 			some = append(some, q.limits[k])
 		}
 	}

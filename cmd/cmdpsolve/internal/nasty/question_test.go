@@ -28,18 +28,19 @@ func (p *Problem) most() int {
 // then, see answered.
 type unknown string
 
-// answered reports whether the reference knows all that f asks it.
-func answered(f func()) (known bool) {
+// answered calls f, and returns what of all that it asks the reference does not know, "" if that knows it all.
+func answered(f func()) (not unknown) {
 	defer func() {
 		if why := recover(); why != nil {
-			if _, is := why.(unknown); !is {
+			is := false
+			not, is = why.(unknown)
+			if !is {
 				panic(why)
 			}
-			known = false
 		}
 	}()
 	f()
-	return true
+	return ""
 }
 
 // ask makes the question of a problem whose goal is linear and which has no target.

@@ -140,7 +140,7 @@ func (g *graph) explicit(cost map[int]*big.Rat, limits []limited) (program, *big
 func TestReference(t *testing.T) {
 	explicit, enumerated := 0, 0
 	for seed := uint64(0); explicit < 25 || enumerated < 25; seed++ {
-		p, q := generate(rand.New(rand.NewPCG(99, seed)))
+		p, q, _ := generate(rand.New(rand.NewPCG(99, seed)))
 		if q == nil || len(q.cost) == 0 {
 			continue
 		}
@@ -219,7 +219,7 @@ func (g *graph) policies(most int) [][][]*big.Rat {
 // TestFilesAreKept: a problem that is read again is the same, so that a shrunk file says all.
 func TestFilesAreKept(t *testing.T) {
 	for seed := range uint64(30) {
-		p, _ := generate(rand.New(rand.NewPCG(7, seed)))
+		p, _, _ := generate(rand.New(rand.NewPCG(7, seed)))
 		c := new(Problem)
 		if err := json.Unmarshal(p.JSON(), c); err != nil {
 			t.Fatal(err)

@@ -42,7 +42,14 @@ type solution struct {
 type tableau struct {
 	rows [][]*big.Int
 	over *big.Int // positive
+	work float64  // so far
 }
+
+// mostWork bounds the products of words that the pivots of a program take, which is some ten seconds.
+const mostWork = 1e10
+
+// tooLarge is what the reference does not know of a program that takes more.
+const tooLarge = unknown("an exact program takes too long")
 
 // solve is the two-phase simplex method, after Bland's rule. Each row has an artificial column, which keeps
 // the inverse of the basis and so the prices.
@@ -178,6 +185,11 @@ func (t *tableau) reduce(basis []int, cost []*big.Int, allowed int) bool {
 // pivot makes column j the unit vector of row i.
 func (t *tableau) pivot(i, j int) {
 	by := t.rows[i][j]
+	words := float64(by.BitLen()+t.over.BitLen()) / 64
+	t.work += float64(len(t.rows)*len(t.rows[i])) * (10 + words*words)
+	if t.work > mostWork {
+		panic(tooLarge)
+	}
 	product, part := new(big.Int), new(big.Int)
 	for o, r := range t.rows {
 		if o == i {
