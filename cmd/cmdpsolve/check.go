@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -206,6 +207,10 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 		return nil
 	}
 	best, err := planner.Solve(ctx, p.Task, opts)
+	if errors.Is(err, exact.ErrNoTotal) { // the limits can be judged all the same
+		c.say("the weight rho is not known: %v", p.stopped(err))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
