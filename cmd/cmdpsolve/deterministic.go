@@ -53,12 +53,12 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	opts, progress := c.exact(c.status, p.transitions(), p.Sense())
 	opts.Budget = c.solving()
 	begin := time.Now()
-	found, err := exact.SolveDeterministic(ctx, p.Model, p.Task,
-		exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
+	q, found, err := p.SolveDeterministic(ctx, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.line.forgets()
 	if err != nil {
 		return p.stopped(err)
 	}
+	p = p.as(q)
 	r := *found.Relaxed
 	if found.Policy != nil {
 		r = exact.Result{Objective: found.Objective, Bound: found.Bound, Gap: found.Gap, Returns: found.Returns,

@@ -454,3 +454,51 @@ func TestFoundIsAsGoodAsAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestDeterministicAtEveryThreshold: the best policy that never draws is the best over all thresholds, each searched
+// alone, and not only that at the threshold that is best for policies that draw.
+func TestDeterministicAtEveryThreshold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 31))
+	elsewhere := 0
+	for trial := range 60 {
+		rows := ""
+		for choice := range 9 {
+			p := float64(1+rng.IntN(9)) / 10
+			rows += fmt.Sprintf("  - {state: %d, action: %d, next: {%d: %g, %d: %g}, returns: [%g, %d]}\n", choice/3, choice%3,
+				rng.IntN(2), p, 2, 1-p, float64(rng.IntN(40))/10, rng.IntN(4))
+		}
+		q := parsed(t, fmt.Sprintf("format: cmdp/1\nhorizon: 3\nstates: 3\nstart: 0\nreturns: [gain, cost]\n"+
+			"goal: {maximize: gain}\nconstraints: [{return: cost, at_most: %d, cvar: %g}]\ntransitions:\n%s", 2+rng.IntN(4),
+			float64(1+rng.IntN(5))/10, rows))
+		want := &exact.DeterministicResult{Status: exact.Infeasible, Objective: math.Inf(1)}
+		err := q.EachThreshold(t.Context(), func(at *Query) error {
+			r, err := exact.SolveDeterministic(t.Context(), at.Model, at.Task, exact.DeterministicOptions{})
+			if err == nil && r.Status == exact.Optimal && r.Objective < want.Objective {
+				want = r
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, err := q.Best(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, got, err := best.SolveDeterministic(t.Context(), exact.DeterministicOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		differ := got.Policy != nil && math.Abs(got.Objective-want.Objective) > 1e-8
+		if got.Status != want.Status || differ || got.Policy != nil && at.Task.Violation(got.Returns) > got.Tolerance {
+			t.Errorf("trial %d: %v with %g: want %v with %g", trial, got.Status, got.Objective, want.Status, want.Objective)
+		}
+		if alone, err := exact.SolveDeterministic(t.Context(), best.Model, best.Task,
+			exact.DeterministicOptions{}); err == nil && alone.Objective > want.Objective+1e-8 {
+			elsewhere++
+		}
+	}
+	if elsewhere == 0 {
+		t.Error("no best policy has another threshold than those that draw")
+	}
+}
