@@ -198,6 +198,9 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 		clash.Needed, err = q.neededOfWorst(l, enough)
 		clash.Give = math.Abs(clash.Needed - l.Bound)
 		clash.Least = clash.Give
+		if _, many := errors.AsType[*manyThresholdsError](err); many { // at another one less may do
+			clash.Least, err = 0, nil
+		}
 		return clash, err
 	}
 	needed, unknown, err := q.needed(l, enough)
@@ -238,7 +241,7 @@ func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) 
 	**bound(c, l.AtLeast) = needed
 	wide, err := q.family.compile(q.ctx, &p, q.options.Thresholds)
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
-		return 0, err
+		return needed, err
 	}
 	least, _, err := anyThresholds{wide, q.ctx}.least(way*needed,
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Of(WorstEpisodes)[number]) },

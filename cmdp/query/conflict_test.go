@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -126,6 +127,40 @@ func TestConflictAtNoThreshold(t *testing.T) {
 			elsewhere)
 	}
 	t.Log(infeasible, elsewhere)
+}
+
+// TestConflictOfManyThresholds: limits on a mean and on the worst episodes of a return are in conflict in any unit of
+// it, though in small ones, whose totals may begin the worst episodes at more values than are tried, it stays open how
+// little is enough.
+func TestConflictOfManyThresholds(t *testing.T) {
+	for _, unit := range []float64{1, 0.5, 0.25, 0.1, 1e-6} {
+		text := fmt.Appendf(nil, `{format: cmdp/1, discount: 1, states: 2, start: 0, returns: [r], goal: {minimize: r},
+  transitions: [{state: 0, action: go, next: {0: 1}, returns: [%g]}, {state: 0, action: stop, next: {1: 1}}],
+  constraints: [{return: r, at_least: 6}, {return: r, at_most: %g, cvar: 0.5}]}`, unit, 2*unit)
+		p, err := problem.Parse("p.yaml", text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := New(t.Context(), p, CompileOptions{})
+		if err == nil {
+			q, err = q.Best(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := q.Conflict(t.Context(), exact.Options{})
+		if err != nil || len(found) != 2 {
+			t.Errorf("unit %g: conflict %v, error %v: want both limits", unit, found, err)
+			continue
+		}
+		for _, c := range found {
+			many := unit == 1e-6 && c.Limit.Scope == WorstEpisodes
+			if !(c.Give >= c.Least) || many != (c.Give > c.Least) || !many && c.Limit.Scope == WorstEpisodes &&
+				math.Abs(c.Needed-6) > 1e-6 {
+				t.Errorf("unit %g: %s would have to be %g, and gives %g to %g", unit, c.Limit.Name, c.Needed, c.Least, c.Give)
+			}
+		}
+	}
 }
 
 // TestNeededInConflicts: what a limit or a target is said to have to give is enough beside all the others, and less

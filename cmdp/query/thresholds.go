@@ -24,10 +24,17 @@ const maxThresholds = 10_000
 func (l *Limit) setThresholds(totals func(bound float64) []float64, of string) error {
 	l.Thresholds = totals(l.Bound)
 	if len(l.Thresholds) > maxThresholds {
-		return fmt.Errorf("the total of %s has more than %d values that the worst episodes may begin at: want a "+
-			"coarser resolution", of, maxThresholds)
+		return &manyThresholdsError{of}
 	}
 	return nil
+}
+
+// A manyThresholdsError says of which return a total has more thresholds than are tried.
+type manyThresholdsError struct{ of string }
+
+func (e *manyThresholdsError) Error() string {
+	return fmt.Sprintf("the total of %s has more than %d values that the worst episodes may begin at: want a coarser "+
+		"resolution", e.of, maxThresholds)
 }
 
 // totalsOf returns a function that lists the totals of a return up to a bound, or from it on.
