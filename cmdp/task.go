@@ -163,8 +163,14 @@ func (t Task) LinearConstraints(lower, upper []float64) (list []Constraint, comp
 		if c.Excess(lower, upper) <= 0 {
 			return
 		}
+		at := 0 // of the largest entry, which tells most rows apart: of limits at each step there are thousands
+		for i, x := range c.Normal {
+			if math.Abs(x) > math.Abs(c.Normal[at]) {
+				at = i
+			}
+		}
 		for _, named := range t.Constraints {
-			if named.same(c) {
+			if named.Normal[at]*c.Normal[at] > 0 && named.same(c) {
 				return
 			}
 		}

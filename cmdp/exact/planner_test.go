@@ -136,7 +136,7 @@ func TestPlannerInterrupted(t *testing.T) {
 // Before the first value iteration of a large model is done, each part of the work says so, as often as states
 // are many and no more. Small models say nothing.
 func TestWorking(t *testing.T) {
-	const portion = 1 << 14
+	const portion = progress.Many
 	for _, test := range []struct {
 		spec   cmdp.ModelSpec
 		round  int32 // states from here on lead back

@@ -87,6 +87,7 @@ func extremes(ctx context.Context, p pricingProblem, lower, upper []float64, kno
 		if known != nil && known(i) {
 			continue
 		}
+		progress.Of(ctx).Tell("finding ranges of returns", float64(i)/float64(len(lower)))
 		least, err := p.price(ctx, axis(len(lower), i, 1), 0)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
@@ -42,6 +43,8 @@ type sumPricer struct {
 	workers       int
 	returned      []float64 // what was returned before the first step, nil for nothing
 	lastDirection []float64 // the direction that was priced last
+	progress      progress.Func
+	work          int // states of all steps of a part, on average
 }
 
 // mostBlocksOfSums bounds the blocks of columns in the master, whose time grows with their number to the third.
@@ -118,8 +121,9 @@ func newSumPricer(ctx context.Context, parts []Part, dim int, each []int, worker
 	if len(parts) < workers {
 		inner = workers
 	}
-	p := &sumPricer{width: dim + len(each)*parts[0].Model.Horizon(), workers: workers}
+	p := &sumPricer{width: dim + len(each)*parts[0].Model.Horizon(), workers: workers, progress: tell}
 	for _, x := range parts {
+		p.work += x.Model.States() * max(1, x.Model.Horizon()) / len(parts)
 		q := partPricer{weight: x.Weight, coordinates: slices.Clone(x.Returns)}
 		var split []int
 		for j, i := range x.Returns {
@@ -230,7 +234,8 @@ func (p *sumPricer) extent(ctx context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (p *sumPricer) configure(_ progress.Func, enough float64, proving bool) {
+func (p *sumPricer) configure(tell progress.Func, enough float64, proving bool) {
+	p.progress = tell
 	for _, q := range p.parts {
 		q.configure(nil, enough, proving)
 	}
@@ -239,10 +244,12 @@ func (p *sumPricer) configure(_ progress.Func, enough float64, proving bool) {
 func (p *sumPricer) price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error) {
 	out := pricedPolicy{returns: make([]float64, p.width), parts: make([]pricedPolicy, p.blocks)}
 	of := make([]pricedPolicy, len(p.parts))
+	var done atomic.Int64
 	p.lastDirection = append(p.lastDirection[:0], dir...)
 	err := p.each(ctx, func(k int, q *partPricer) error {
 		found, err := q.price(ctx, q.direction(dir), aim/(q.weight*float64(len(p.parts))))
 		of[k] = found
+		p.progress.AtStep("finding values of parts", int(done.Add(1))-1, len(p.parts), p.work)
 		return err
 	})
 	if err != nil {

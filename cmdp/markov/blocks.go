@@ -41,7 +41,8 @@ func (f *blockForm) search(ctx context.Context, y *Chain) error {
 	for s, at := range y.first {
 		k.First[s], k.Offset[s] = int32(s), int(at)
 	}
-	f.components.start(ctx, &f.graph, "eliminating states")
+	f.graph.Progress = y.progress
+	f.components.start(ctx, &f.graph, eliminating)
 	emit := f.endBlock
 	f.peel(y)
 	for root := int32(n) - 1; root >= 0; root-- {
@@ -121,7 +122,8 @@ func (f *blockForm) factorize(ctx context.Context, y *Chain, fill, dense float64
 	}
 	f.within.progress = y.progress
 	f.elimination.f.reset()
-	for _, i := range f.large {
+	for n, i := range f.large {
+		y.progress.AtStep(eliminating, n, len(f.large), states/len(f.large))
 		f.load(int(i))
 		if ctx.Err() != nil || !f.elimination.factorize(ctx, f.within, most) {
 			return nil

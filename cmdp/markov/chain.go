@@ -293,11 +293,13 @@ func (y *Chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 	rho, alpha, omega := 1.0, 1.0, 1.0
 	start := floats.Norm(r, 2)
 	goal := math.Max(shrink, 1e-8) * start
+	left := start
 	// right is the shadow residual.
-	for i := range 2000 {
-		if i%16 == 0 && ctx.Err() != nil {
+	for range 2000 {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		y.progress.At("solving linear equations", math.Log(left/start)/math.Log(goal/start), len(x))
 		next := floats.Dot(right, r)
 		if next == 0 || omega == 0 {
 			return nil
@@ -326,9 +328,11 @@ func (y *Chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 		}
 		floats.AddScaled(x, omega, hat)
 		floats.AddScaled(r, -omega, t)
-		if left := floats.Norm(r, 2); left <= goal {
+		left = floats.Norm(r, 2)
+		switch {
+		case left <= goal:
 			return nil
-		} else if left > 1e6*start {
+		case left > 1e6*start:
 			clear(x) // lost; sweeps do not diverge
 			for range 50 {
 				y.gaussSeidelStep(x, right, transposed)
@@ -364,6 +368,7 @@ func (y *Chain) rescaledSweeps(ctx context.Context, x, right []float64, rest flo
 	y.scratch[0] = grown(y.scratch[0], len(x))
 	come, last := y.scratch[0], math.Inf(1)
 	for n := 1; ctx.Err() == nil; n++ {
+		y.progress.At(findingVisits, math.NaN(), len(x))
 		copy(come, right)
 		for s, v := range x {
 			next := y.next[y.first[s]:y.first[s+1]]
@@ -421,6 +426,7 @@ func (y *Chain) stationaryShares(ctx context.Context, set []int32, rest float64,
 	}
 	// Cut open at the first state: the visits between two arrivals there.
 	cycle.Reset()
+	cycle.progress = y.progress
 	for _, s := range set {
 		leak := 0.0
 		for e := y.first[s]; e < y.first[s+1]; e++ {

@@ -178,11 +178,14 @@ func (e *elimination) factorize(ctx context.Context, y *Chain, most float64) boo
 			if ctx.Err() != nil {
 				return false
 			}
-			y.progress.At("eliminating states", float64(i)/float64(n), n)
+			y.progress.At(eliminating, float64(i)/float64(n), n)
 		}
 	}
 	return true
 }
+
+// eliminating is what those who wait are told.
+const eliminating = "eliminating states"
 
 // checkEvery is after how many states an elimination looks whether it is to go on. The last ones may
 // have thousands of neighbours.

@@ -102,6 +102,7 @@ func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, 
 	p.slow, p.Rough = p.slow[:0], false
 	p.scalarize(dir)
 	p.chain.progress = p.Progress
+	p.loop.progress = p.Progress
 	p.startFromNearest(dir)
 	p.rescaleBias(dir)
 	least = make([]float64, p.ends.Len())
@@ -569,6 +570,7 @@ func (p *LeastMean) relativeSweeps(ctx context.Context, states, choices []int32,
 	const sweeps, patience, least, step = 64, 8, 1.0 / 16, 0.9
 	last := math.Inf(1)
 	for n := 1; ; n++ {
+		p.Progress.At(findingMeans, float64(n)/sweeps, len(states))
 		var high float64
 		low, high = p.shareBackups(states, choices, step)
 		span := high - low

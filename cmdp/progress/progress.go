@@ -50,12 +50,13 @@ func (f Func) Tell(what string, part float64) {
 }
 
 // Many is how many states, or how much like them, are worth telling of.
-const Many = 1 << 14
+const Many = 1 << 10
 
-// At tells that a part is done of something with so many states. Small models are not worth telling of.
+// At tells that a part is done of something with so many states, from 0 to 1 whatever an estimate of it says. Small
+// models are not worth telling of.
 func (f Func) At(what string, part float64, states int) {
 	if states >= Many {
-		f.Tell(what, min(part, 1))
+		f.Tell(what, max(0, min(part, 1)))
 	}
 }
 
