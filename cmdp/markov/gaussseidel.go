@@ -313,19 +313,17 @@ func (z *LeastTotal) sweepBlocks(w *rowCache, lo, from, front, hi, step int32, p
 // sweepCached gives the states [from, to) in a cache the values of their best choices, one after the other. The first
 // state that changed is none if there is none.
 func (z *LeastTotal) sweepCached(w *rowCache, from, to, none int32, part float64) swept {
-	v, rounding, extra, floor := z.Values, z.roundingShare(), z.slack, z.zeroBelow
-	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
+	v, policies, rounding, extra, floor := z.Values, z.Policy, z.roundingShare(), z.slack, z.zeroBelow
+	choices, first, own, ends, next, share := z.Quotient.First, w.first[from-w.at:], w.own, w.begin[1:], w.next, w.share
 	r := first[0]
+	j := w.begin[r]
 	changed, fell, policy := none, false, 0
 	for s := from; s < to; s++ {
 		best, at := math.Inf(1), int32(0)
 		for begin := r; r < first[s-from+1]; r++ {
-			o, e := begins[r], begins[r+1]
-			next := nexts[o:e]
-			share := shares[o:][:len(next)]
 			x, size := own[r], 0.0
-			for j, n := range next {
-				y := float64(share[j] * v[n])
+			for end := ends[r]; j < end; j++ {
+				y := float64(share[j] * v[next[j]])
 				x += y
 				size += math.Abs(y)
 			}
@@ -344,8 +342,8 @@ func (z *LeastTotal) sweepCached(w *rowCache, from, to, none int32, part float64
 			fell = fell || change < 0
 		}
 		v[s] = best
-		if i := z.Quotient.First[s] + at; z.Policy[s] != i {
-			z.Policy[s] = i
+		if i := choices[s] + at; policies[s] != i {
+			policies[s] = i
 			policy++
 		}
 	}
