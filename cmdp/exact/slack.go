@@ -31,7 +31,7 @@ type SlackResult struct {
 // of positive radius r around v, the dual multiplier of any cost g is at most
 // (g(v) − min g)/r (erratum E-11).
 func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*SlackResult, error) {
-	task = cmdp.Task{Target: task.Target, Whole: task.Whole, Box: task.Box}
+	task.Cost = nil // constraints stay: the target has forgotten those that others imply
 	var r *SlackResult
 	err := p.withSolverOrRays(ctx, task, opts, func(s *solver) (err error) {
 		r, err = (&slackSearch{solver: s}).slack()
