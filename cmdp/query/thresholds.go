@@ -168,8 +168,8 @@ func (q *Query) bestIn(ctx context.Context, all *bounds) (*Query, error) {
 	return &of, nil
 }
 
-// Where there is little time, thresholds are first tried up to a loose gap, each in a small share of what is left of it,
-// and then the best ones again, up to the gap that planning asks for.
+// Where there is little time, thresholds are first tried up to a loose gap, each in a small share of what is left, and
+// then the best ones again, up to the gap that planning asks for.
 const (
 	looseGap   = 0.05
 	looseShare = 8
