@@ -40,7 +40,9 @@ type columnGeneration struct {
 	seedSuffices      bool        // they are enough to begin with
 	directions        [][]float64 // priced first, instead of the gradient of the cost
 	ascentMultipliers []float64   // of the rows to begin with, nil if none are known
-	compositeWeight   float64     // of what the target is missed by, beside the cost; 0 to leave the cost out
+	// multipliers of the rows at which policies were priced beside the cost, nil where nobody asks
+	pricedAt        map[*columnPolicy][]float64
+	compositeWeight float64 // of what the target is missed by, beside the cost; 0 to leave the cost out
 
 	master      *master
 	iterations  int
@@ -77,6 +79,9 @@ type farkasProof struct {
 // newColumnGeneration returns one for a program, with an empty master.
 func newColumnGeneration(ctx context.Context, p pricingProblem, task program) (*columnGeneration, error) {
 	s := &columnGeneration{ctx: ctx, pricing: p, traits: p.traits(), program: task, priced: new(pricedDirections)}
+	if s.affine && s.complete && s.traits.unboundedTotals && s.traits.usesSweeps {
+		s.pricedAt = make(map[*columnPolicy][]float64)
+	}
 	// Where mixtures are made narrower at a cost, policies that are alike in all but many states make it high.
 	if task.task.Cost != nil && task.penalties == nil && s.traits.blocks <= 1 && s.traits.purificationCost == nil {
 		s.compositeWeight = leastCompositeWeight
@@ -133,8 +138,12 @@ func (s *columnGeneration) initialize() error {
 		directions = [][]float64{dir}
 	}
 	for _, dir := range directions {
-		if _, _, err := s.price(dir, math.Inf(1)); err != nil {
+		p, _, err := s.price(dir, math.Inf(1))
+		if err != nil {
 			return err
+		}
+		if s.pricedAt != nil && len(s.directions) == 0 {
+			s.pricedAt[p.policy] = nil
 		}
 	}
 	if s.master.firstReturns() == nil { // rays only: one that has nothing to gain finds a policy
@@ -441,6 +450,12 @@ func (s *columnGeneration) updateIncumbent() {
 // the best ones.
 func (s *columnGeneration) priceStabilized() (added bool, err error) {
 	mu, nu := slices.Clone(s.master.mu), slices.Clone(s.master.nu) // the master may be solved for others
+	if between := s.secantMultipliers(); between != nil {
+		if added, err := s.priceMultipliers(mu, between); added || err != nil ||
+			s.gap() <= s.tolerance(s.opts.Gap) {
+			return added, err
+		}
+	}
 	if s.bound.proof != nil && s.penalties == nil && manyPositive(nu, s.bound.nu) {
 		if added, err := s.priceMultipliers(s.stabilized(s.bound.mu, mu), s.stabilized(s.bound.nu, nu)); added ||
 			err != nil {
@@ -451,6 +466,36 @@ func (s *columnGeneration) priceStabilized() (added bool, err error) {
 		}
 	}
 	return s.priceMultipliers(mu, nu)
+}
+
+// secantMultipliers returns the multipliers at which the policies of the mixture were priced, mixed as these are; nil
+// where they are not known. Where returns change smoothly with the multipliers, as in large components of totals, those
+// of the master are half-way between, so that the distance of the policies is halved each time; the returns at these
+// miss the rows by its square (the secant method). Small shares are raised a little: one of the policies would stay in
+// the mixture otherwise. Where returns jump, the policy found last has a small share, and the master is asked instead.
+func (s *columnGeneration) secantMultipliers() []float64 {
+	const raise, trusted = 0.9, 0.5
+	if n := len(s.master.lambda); s.pricedAt == nil || n == 0 || !(s.master.lambda[n-1] > trusted) {
+		return nil
+	}
+	out, sum, mixed := make([]float64, len(s.rows)), 0.0, 0
+	for j, x := range s.master.lambda {
+		if x > 0 {
+			policy := s.master.columns[j].policy
+			nu, known := s.pricedAt[policy]
+			if !known || policy == nil {
+				return nil
+			}
+			x = math.Pow(x, raise)
+			sum += x
+			mixed++
+			floats.AddScaled(out[:len(nu)], x, nu)
+		}
+	}
+	if mixed < 2 {
+		return nil
+	}
+	return scaled(1/sum, out)
 }
 
 // manyPositive reports whether more than two rows have a price, by the one multipliers or by the others.
@@ -471,6 +516,9 @@ func (s *columnGeneration) priceMultipliers(mu, nu []float64) (added bool, err e
 	proof := s.proofOf(mu, nu)
 	theta, conjugate := proof.direction()
 	p, added, err := s.price(theta, 0.1*s.gap())
+	if s.pricedAt != nil {
+		s.pricedAt[p.policy] = nu
+	}
 	if err != nil || p.ray != nil && added {
 		return added, err
 	}
