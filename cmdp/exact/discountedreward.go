@@ -10,7 +10,8 @@ type discountedReward struct{ *infiniteHorizon }
 
 func (p *discountedReward) traits() traits {
 	out := traits{singlePolicy: true, infiniteHorizon: true, usesSweeps: p.usesSweeps, steps: p.steps,
-		relevance: &p.relevance, purificationCost: p.purificationCost, crossover: p.crossover}
+		relevance: &p.relevance, purificationCost: p.purificationCost, crossover: p.crossover,
+		roundQuickly: p.roundQuickly}
 	if p.gamma > nearOneDiscount {
 		out.magnified = scaled(roundoff/(1-p.gamma), p.steps)
 	}

@@ -65,6 +65,8 @@ type traits struct {
 	purificationCost func(columns []column) purificationCost
 	// crossover returns a policy between two columns, see infiniteHorizon.crossover; nil where purificationCost is.
 	crossover func(ctx context.Context, columns []column, weights []float64) (*column, error)
+	// roundQuickly makes one policy of a mixture, see infiniteHorizon.roundQuickly; nil where purificationCost is.
+	roundQuickly func(ctx context.Context, columns []column, weights []float64, f face, spare float64) (*Policy, error)
 	// simultaneous makes what prices several directions at once; nil where each is priced by itself.
 	simultaneous func(ctx context.Context) (*simultaneousPricer, error)
 	// blocks is the number of parts that a sum consists of, each of which has columns of its own; 0 stands for 1.

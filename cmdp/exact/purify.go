@@ -196,8 +196,10 @@ func nullVector(matrix [][]float64, n int, negligible float64) []float64 {
 // pivot goes along Σ k_j·direction_j, forwards or backwards so that the cost does
 // not grow, until an entry vanishes or a limit is met.
 func (p *purifier) pivot(k []float64) {
-	if e := p.effect(k); floats.Dot(p.face.cost, e) > 0 {
-		k = scaled(-1, k)
+	effect := p.effect(k)
+	if floats.Dot(p.face.cost, effect) > 0 {
+		floats.Scale(-1, k)
+		floats.Scale(-1, effect)
 	}
 	slope := make([]float64, len(p.entries))
 	for j, d := range p.directions {
@@ -210,7 +212,6 @@ func (p *purifier) pivot(k []float64) {
 		}
 	}
 	limit := -1
-	effect := p.effect(k)
 	for i, r := range p.face.inequalities {
 		if v := floats.Dot(r.Normal, effect); v > 1e-14*r.scale && r.Offset < v*t {
 			t, limit = math.Max(0, r.Offset/v), i

@@ -142,7 +142,7 @@ func (p *policyEvaluator) purifyForwards(ctx context.Context, st *markov.Rule, f
 	}
 	top, _ := slices.BinarySearch(p.quotient.Component, mixed[len(mixed)-1]+1) // components up to that of the first one
 	p.visitor.Progress = p.progress
-	values, err := p.visitor.ReturnsToGo(ctx, st, top-1, p.dim())
+	values, err := p.visitor.ReturnsToGo(ctx, st, top-1, p.dim(), 0)
 	if err != nil {
 		return err
 	}

@@ -41,28 +41,50 @@ func drawComponents(t *testing.T, rng *rand.Rand, states, dim int) *cmdp.Model {
 // what is to be kept stays the same, other returns grow by what they may at most, the cost does not grow, and no
 // more states randomise than there are returns.
 func TestPurifyWithoutHorizon(t *testing.T) {
-	type method = func(p *infiniteHorizon, policy *Policy, f face) error
-	for name, purify := range map[string]method{
-		"as it chooses": func(p *infiniteHorizon, policy *Policy, f face) error { return p.purify(t.Context(), policy, f) },
-		"forwards": func(p *infiniteHorizon, policy *Policy, f face) error {
+	type purify = func(p *infiniteHorizon, policy *Policy, f face) error
+	averaged := func(purify purify) recovering {
+		return func(p *infiniteHorizon, columns []column, weights []float64, f face) (*Policy, error) {
+			parts, err := p.weightedRules(t.Context(), columns, weights)
+			if err != nil {
+				return nil, err
+			}
+			policy, err := (&policyMixture{parts: parts}).averageVisits(t.Context(), p)
+			if err != nil {
+				return nil, err
+			}
+			return policy, purify(p, policy, f)
+		}
+	}
+	for name, method := range map[string]recovering{
+		"as it chooses": averaged(func(p *infiniteHorizon, policy *Policy, f face) error {
+			return p.purify(t.Context(), policy, f)
+		}),
+		"forwards": averaged(func(p *infiniteHorizon, policy *Policy, f face) error {
 			return p.purifyForwards(t.Context(), &policy.steps[0], f, 12, 0)
-		},
-		"leaving little out": func(p *infiniteHorizon, policy *Policy, f face) error {
+		}),
+		"leaving little out": averaged(func(p *infiniteHorizon, policy *Policy, f face) error {
 			p.tolerance = 1e-7
 			return p.purify(t.Context(), policy, f)
-		},
-		"leaving too much out": func(p *infiniteHorizon, policy *Policy, f face) error {
+		}),
+		"leaving too much out": averaged(func(p *infiniteHorizon, policy *Policy, f face) error {
 			return p.purifyCutting(t.Context(), policy, f, 0.3)
+		}),
+		"in many states at once": func(p *infiniteHorizon, columns []column, weights []float64,
+			f face) (*Policy, error) {
+			return p.roundMixture(t.Context(), columns, weights, f, 0)
 		},
 	} {
-		t.Run(name, func(t *testing.T) { testPurify(t, purify) })
+		t.Run(name, func(t *testing.T) { testPurify(t, method) })
 	}
 }
 
-func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f face) error) {
+// recovering makes a policy of a mixture, or nil where its way is none.
+type recovering func(p *infiniteHorizon, columns []column, weights []float64, f face) (*Policy, error)
+
+func testPurify(t *testing.T, method recovering) {
 	bothSizes(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(26, 1))
-		most := 0
+		most, made := 0, 0
 		for trial := range 61 {
 			const dim = 4
 			states := 2 + rng.IntN(60)
@@ -83,17 +105,9 @@ func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f 
 				}
 				columns = append(columns, newColumn(x, dir))
 			}
-			parts, err := p.weightedRules(t.Context(), columns, []float64{0.1, 0.2, 0.3, 0.4})
-			if err != nil {
-				t.Fatal(err)
-			}
-			policy, err := (&policyMixture{parts: parts}).averageVisits(t.Context(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			before, err := p.evaluate(t.Context(), policy)
-			if err != nil {
-				t.Fatal(err)
+			weights, before := []float64{0.1, 0.2, 0.3, 0.4}, make([]float64, dim)
+			for j, c := range columns {
+				floats.AddScaled(before, weights[j], c.returns)
 			}
 			f, kept := face{cost: []float64{0, 0, 0, 1}}, rng.IntN(dim)
 			for i := range kept {
@@ -105,10 +119,15 @@ func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f 
 					Offset: 0.1 * rng.Float64()}, scale: 1})
 			}
 			room := slices.Clone(f.inequalities)
-			most = max(most, policy.Randomized())
-			if err := purify(p, policy, f); err != nil {
+			differ, _ := p.statesApart(columns)
+			policy, err := method(p, columns, weights, f)
+			if err != nil {
 				t.Fatal(err)
 			}
+			if policy == nil {
+				continue
+			}
+			most, made = max(most, differ), made+1
 			after, err := p.evaluate(t.Context(), policy)
 			if err != nil {
 				t.Fatal(err)
@@ -132,8 +151,8 @@ func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f 
 				t.Errorf("trial %d: %d states randomise: want at most %d", trial, n, dim-1)
 			}
 		}
-		if most < 15 {
-			t.Errorf("at most %d states randomised: the test says little", most)
+		if most < 15 || made < 30 {
+			t.Errorf("%d policies, mixed in %d states at most: the test says little", made, most)
 		}
 	})
 }

@@ -47,6 +47,12 @@ func (p *infiniteHorizon) weightedRules(_ context.Context, columns []column,
 // after it has made the mixture narrower.
 func (p *infiniteHorizon) recoverPolicy(ctx context.Context, columns []column, weights []float64, face face,
 	spare float64) (*Policy, error) {
+	if !face.keepsRandomization && p.roundsFirst(columns) {
+		policy, err := p.roundMixture(ctx, columns, weights, face, spare)
+		if policy != nil || err != nil {
+			return policy, err
+		}
+	}
 	if !face.keepsRandomization && p.narrowsFirst(columns) { // visits of policies in between are not exact
 		var err error
 		columns, weights, face, err = p.reduceDifferences(ctx, columns, weights, face, spare)
@@ -89,6 +95,14 @@ func (p *policyEvaluator) purificationCost(columns []column) purificationCost {
 		return moderateToPurify
 	}
 	return cheapToPurify
+}
+
+// roundsFirst reports whether it takes longer to purify a mixture of policies than to round it, which finds visits of
+// each of them, and then those of some policies more.
+func (p *policyEvaluator) roundsFirst(columns []column) bool {
+	const few = 4
+	_, looks := p.statesApart(columns)
+	return looks > few*int(p.quotient.Rest)
 }
 
 // narrowsFirst reports whether it takes longer to purify a mixture of policies than to make it narrower, which finds

@@ -14,6 +14,7 @@ type recovery struct {
 	pricer      pricer
 	keepReturns bool    // the policy is to have the returns of the incumbent, whatever the target asks for
 	joined      *Joined // classes of the incumbent
+	rounded     *Policy // one policy of the incumbent, nil if none was made yet
 }
 
 // recoverIncumbent sets policy and returns from the incumbent, with as few policies in
@@ -26,9 +27,12 @@ func (s *recovery) recoverIncumbent(r *Result) error {
 	}
 	face := s.bindingFace()
 	for again := true; again; {
-		if len(rays) > 0 {
+		switch {
+		case len(rays) > 0:
 			r.Policy, err = s.traits.classes.recoverAlong(s.ctx, kept, share, rays, steps)
-		} else {
+		case s.rounded != nil:
+			r.Policy, s.rounded = s.rounded, nil
+		default:
 			r.Policy, err = s.pricer.recoverPolicy(s.ctx, kept, share, face, s.costAllowance())
 		}
 		if err != nil {
@@ -186,6 +190,12 @@ func (s *recovery) seekSparseMixture() error {
 		added, err := false, error(nil)
 		if s.master.u < -deep && (distance == moderateToPurify || n%2 == 0) {
 			added, err = s.addCrossover(mixed, weights)
+		}
+		if distance == expensiveToPurify && len(mixed) > 2 && n == 0 {
+			s.rounded, err = s.traits.roundQuickly(s.ctx, mixed, weights, s.bindingFace(), s.costAllowance())
+			if s.rounded != nil || err != nil {
+				return err
+			}
 		}
 		if distance == expensiveToPurify && !added && err == nil {
 			psi, _ := s.master.psi(s.master.nu)

@@ -15,7 +15,8 @@ type totalReward struct{ *infiniteHorizon }
 func (p *totalReward) traits() traits {
 	out := traits{singlePolicy: true, unboundedTotals: true, infiniteHorizon: true, usesSweeps: p.usesSweeps,
 		steps: p.steps, relevance: &p.relevance, simultaneous: p.simultaneous,
-		relevanceOnly: p.mayRecur, purificationCost: p.purificationCost, crossover: p.crossover}
+		relevanceOnly: p.mayRecur, purificationCost: p.purificationCost, crossover: p.crossover,
+		roundQuickly: p.roundQuickly}
 	if p.mayRecur {
 		out.rays, out.improper = p.infiniteHorizon, p.improper
 	}

@@ -68,6 +68,9 @@ func (p *Visits) Twin(chain *Chain) *Visits {
 // SetWorkers sets how many goroutines share large components.
 func (p *Visits) SetWorkers(workers int) { p.workers = workers }
 
+// Slow reports whether sweeps were slow in some component: what happens in a state is felt in others for long.
+func (p *Visits) Slow() bool { return len(p.slow) > 0 }
+
 // Rarely is a share of visits that is no matter where these are known to some digits.
 const Rarely = 1e-12
 
@@ -243,7 +246,9 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, mis
 	brisk := p.gamma < 1 && !p.slow[lo] && !p.chain.eliminated(ctx) && slices.Min(mass) >= 0
 	if brisk {
 		brisk = p.chain.rescaledSweeps(ctx, x, mass, rest)
-		p.slow[lo] = !brisk
+		if !brisk {
+			p.slow[lo] = true
+		}
 	}
 	if !brisk {
 		if err := p.chain.Solve(ctx, x, mass, true, rest/float64(hi-lo)); err != nil {
@@ -563,8 +568,9 @@ func (p *Visits) leavingShare(choices []WeightedChoice, n int32) float64 {
 }
 
 // ReturnsToGo computes the d returns that a policy has from each state of the first components on, those of a
-// state side by side. What does not end counts as 0.
-func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components, d int) ([]float64, error) {
+// state side by side: to rounding, or so that a share of the most that a state returns before its component is left
+// may be missing in each step. What does not end counts as 0.
+func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components, d int, missing float64) ([]float64, error) {
 	q, k := p.quotient, p.kernel
 	out := make([]float64, int(q.Rest+1)*d)
 	room := make([]WeightedChoice, 0, p.most)
@@ -593,7 +599,7 @@ func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components, d int) (
 				}
 			}
 		}
-		if err := p.sumReturns(ctx, st, lo, hi, d, out); err != nil {
+		if err := p.sumReturns(ctx, st, lo, hi, d, missing, out); err != nil {
 			return nil, err
 		}
 	}
@@ -601,7 +607,8 @@ func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components, d int) (
 }
 
 // sumReturns adds up what is returned in the component [lo, hi), dim numbers for each state.
-func (p *Visits) sumReturns(ctx context.Context, st *Rule, lo, hi int32, dim int, out []float64) error {
+func (p *Visits) sumReturns(ctx context.Context, st *Rule, lo, hi int32, dim int, missing float64,
+	out []float64) error {
 	if hi == lo+1 {
 		var room [4]WeightedChoice
 		leaves := p.leavingShare(p.choose(room[:0], st, lo), lo)
@@ -624,7 +631,7 @@ func (p *Visits) sumReturns(ctx context.Context, st *Rule, lo, hi int32, dim int
 			right[n] = out[(int(lo)+n)*dim+j]
 		}
 		clear(x)
-		if err := p.chain.Solve(ctx, x, right, false, 0); err != nil {
+		if err := p.chain.Solve(ctx, x, right, false, missing*floats.Norm(right, math.Inf(1))); err != nil {
 			return err
 		}
 		for n := range x {

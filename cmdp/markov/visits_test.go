@@ -220,12 +220,12 @@ func checkReturnsToGo(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, v *Visits, s
 	v.kernel = &both
 	defer func() { v.kernel = k }()
 	q := v.quotient
-	got, err := v.ReturnsToGo(t.Context(), st, len(q.Component)-1, d)
+	got, err := v.ReturnsToGo(t.Context(), st, len(q.Component)-1, d, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	some := rng.IntN(len(q.Component))
-	first, err := v.ReturnsToGo(t.Context(), st, some, d)
+	first, err := v.ReturnsToGo(t.Context(), st, some, d, 0)
 	if end := int(q.Component[some]) * d; err != nil || !slices.Equal(first[:end], got[:end]) || !allZero(first[end:]) {
 		t.Fatalf("γ = %g: returns of the first %d components are %v, %v: want those of %v", gamma, some, first, err, got)
 	}
