@@ -1,6 +1,8 @@
 package cmdp
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -26,6 +28,28 @@ type Limited interface {
 	// MostEpisodes returns the number, or 0 if there is none.
 	MostEpisodes() int
 }
+
+// An Interruptible learner can leave a plan that takes long. A [Runner] has it do so when it is told to stop.
+type Interruptible interface {
+	// PlanWithin gives a context, with which the plans to come end.
+	PlanWithin(ctx context.Context)
+	// Unfinished reports whether the last plan ended with its context. Its policy is then none to play, and from its
+	// state the learner does not go on as it would have.
+	Unfinished() bool
+}
+
+// interruptible returns a learner, or the one that it wraps, if that is [Interruptible], else nil.
+func interruptible(l Learner) Interruptible {
+	if outer, ok := l.(interface{ Unwrap() Learner }); ok {
+		l = outer.Unwrap()
+	}
+	planner, _ := l.(Interruptible)
+	return planner
+}
+
+// ErrUnfinished is the error of a run that was stopped while its learner made a plan, with that of the context. The run
+// must not be saved then: it would not go on as it would have.
+var ErrUnfinished = errors.New("cmdp: stopped during a plan")
 
 // MostEpisodes returns that of a learner, 0 if it is not [Limited].
 func MostEpisodes(l Learner) int {

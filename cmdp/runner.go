@@ -71,7 +71,8 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 }
 
 // Run plays until the given number of episodes in all have been played, or until
-// ctx is done, whose error it then returns; it stops only between episodes. In a
+// ctx is done, whose error it then returns; it stops only between episodes, or in a plan of an [Interruptible] learner,
+// see [ErrUnfinished]. In a
 // game it also ends with the first error of the opponent, and with a [Fallible]
 // environment with its failure; the episode then does not count. After a failure the
 // runner is where it was before that episode. It allocates nothing by itself.
@@ -80,11 +81,18 @@ func (r *Runner) Run(ctx context.Context, until int) error {
 		return fmt.Errorf("cmdp: %d episodes for a learner whose confidence was made for %d: want as many at most, "+
 			"or a learner with more Confidence.Episodes", until, r.most)
 	}
+	planner := interruptible(r.learner)
+	if planner != nil {
+		planner.PlanWithin(ctx)
+	}
 	for r.episodes < until {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		p := r.learner.Policy()
+		if planner != nil && planner.Unfinished() {
+			return fmt.Errorf("%w: %w", ErrUnfinished, ctx.Err())
+		}
 		if err := r.attempt(p); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/progress"
 	"cmdpsolve/internal/atomicfile"
 
 	"github.com/spf13/pflag"
@@ -156,21 +157,24 @@ func (o *playOptions) keeper(c *contest.Contest, from *cmdp.Checkpoint) (*contes
 func (o *playOptions) play(ctx context.Context, line *statusLine, trials []*contest.Trial, keeper contest.Keeper,
 	about func(*contest.Run) string) error {
 	opts := contest.PlayOptions{Parallel: o.parallel, Every: o.every, Keeper: keeper}
-	if line != nil {
-		all := 0
-		for _, t := range trials {
-			all += t.Episodes
-		}
-		var played atomic.Int64
-		begin := time.Now()
-		opts.Progress = func(r *contest.Run, episodes int) {
-			n := played.Add(int64(episodes))
-			line.knows(func() string {
-				rate := float64(n) / time.Since(begin).Seconds()
-				left := time.Duration(float64(int64(all)-n) / rate * float64(time.Second)).Round(time.Second)
-				return fmt.Sprintf("%d of %s, %.0f in a second, %v left", n, count(all, unit(r.Contest)), rate, left)
-			}, func() string { return about(r) })
-		}
+	all := 0
+	for _, t := range trials {
+		all += t.Episodes
+	}
+	var played atomic.Int64
+	begin := time.Now()
+	opts.Progress = func(r *contest.Run, episodes int) {
+		n := played.Add(int64(episodes))
+		line.knows(func() string {
+			text := fmt.Sprintf("%d of %s", n, count(all, unit(r.Contest)))
+			if n == 0 {
+				return text
+			}
+			rate := float64(n) / time.Since(begin).Seconds()
+			left := time.Duration(float64(int64(all)-n) / rate * float64(time.Second)).Round(time.Second)
+			return fmt.Sprintf("%s, %.3g in a second, %v left", text, rate, left)
+		}, func() string { return about(r) })
+		progress.Of(ctx).Tell("playing", float64(n)/float64(all))
 	}
 	err := contest.Play(ctx, trials, opts)
 	line.forgets()
@@ -222,7 +226,9 @@ func resuming(args []string, checkpoint string) []string {
 func newContest(ctx context.Context, p *loaded, s contest.Settings,
 	opts contest.PrepareOptions) (*contest.Contest, error) {
 	opts.Name = p.name
-	c, err := interruptible(ctx, 0, func() (*contest.Contest, error) { return contest.New(ctx, p.Query, s, opts) })
+	c, err := interruptible(ctx, 0, func() (*contest.Contest, error) {
+		return contest.New(progress.Within(ctx, "exact answer"), p.Query, s, opts)
+	})
 	if ctx.Err() != nil {
 		return nil, failed(errInterrupted)
 	}

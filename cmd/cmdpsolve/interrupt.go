@@ -40,6 +40,16 @@ func interruptible[T any](ctx context.Context, patience time.Duration, work func
 	}
 }
 
+// lasting returns a context that ends a while after ctx.
+func lasting(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(while, cancel) })
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
 // leavable has a command end soon after it was interrupted, whatever it is about. Commands that play stop by
 // themselves, for they save what they have played, and so does a server; only what they do before is interruptible.
 func leavable(cmd *cobra.Command) {

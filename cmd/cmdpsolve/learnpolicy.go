@@ -74,7 +74,14 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 	if run.Runner.Episodes() == 0 {
 		return nil, errors.New("no policy is written: nothing was played")
 	}
-	best, feasible, err := run.BestEstimate(context.WithoutCancel(ctx)) // what an interrupted run knows is wanted too
+	ctx, cancel := lasting(ctx, patience) // what an interrupted run knows is wanted too
+	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = errors.New("no policy is written: after an interruption there was too little time to find it")
+		}
+	}()
+	best, feasible, err := run.BestEstimate(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +128,7 @@ func (s *session) learned(ctx context.Context, what, file string, policy cmdp.Po
 func worth(ctx context.Context, p *loaded, policy cmdp.Policy) (learnedPolicy, error) {
 	v := make([]float64, p.Model.Dim())
 	if p.endless() > 0 {
-		e, err := exact.Evaluate(context.WithoutCancel(ctx), p.Model, policy)
+		e, err := exact.Evaluate(ctx, p.Model, policy)
 		if err != nil {
 			return learnedPolicy{}, err
 		}

@@ -208,7 +208,7 @@ func TestFollowedPlan(t *testing.T) {
 	for trial := range 20 {
 		ex := drawnRooms(t, rng)
 		m := ex.env.Model()
-		_, plan, err := planEndless(m, ex.task, exact.Options{Workers: 1}, rng)
+		_, plan, err := planEndless(t.Context(), m, ex.task, exact.Options{Workers: 1}, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"context"
 	"math"
 
 	"cmdpsolve/cmdp"
@@ -17,6 +18,9 @@ type core struct {
 	replan func() // makes the policy of the next episode; nil if it stays as it is until Observe
 	state  coreState
 	k, p   float64 // episodes K and failure probability
+	// Plans end with ctx.
+	ctx        context.Context
+	unfinished bool // the last one has
 }
 
 type coreState struct {
@@ -40,7 +44,7 @@ func coreOf(u *scaledTask, c *Config) (*core, error) {
 		return nil, err
 	}
 	l := &core{estimate: e, scale: c.Bonus, policy: newTable(u),
-		k: float64(c.Confidence.Episodes), p: c.Confidence.Failure}
+		k: float64(c.Confidence.Episodes), p: c.Confidence.Failure, ctx: context.Background()}
 	l.Keep(e.counts, &l.state, &e.fresh, &l.policy.probs)
 	l.Then(func() error {
 		fresh := e.fresh
@@ -64,10 +68,22 @@ func (c *core) logTerm(factor float64) float64 {
 // Policy plans where that is still to be done, and returns the policy of the next episode.
 func (c *core) Policy() cmdp.Policy {
 	if !c.state.Planned && c.replan != nil {
+		c.unfinished = false
 		c.replan()
 	}
 	c.state.Planned = true
 	return c.policy
+}
+
+// PlanWithin and Unfinished make a learner [cmdp.Interruptible].
+func (c *core) PlanWithin(ctx context.Context) { c.ctx = ctx }
+
+// Unfinished is about the last plan, see [core.PlanWithin].
+func (c *core) Unfinished() bool { return c.unfinished }
+
+// ended takes the error of a plan, nil if there is none.
+func (c *core) ended(err error) {
+	c.unfinished = c.unfinished || err != nil && c.ctx.Err() != nil
 }
 
 // Work returns what was spent on planning.

@@ -152,7 +152,8 @@ func (r *course) plan(m *cmdp.Model, err error, task cmdp.Task, rng *rand.Rand) 
 	var result *exact.Result
 	var policy *exact.Policy
 	if err == nil {
-		result, policy, err = planEndless(m, task, endlessOptions(r.state.Episodes, r.share), rng)
+		result, policy, err = planEndless(r.ctx, m, task, endlessOptions(r.state.Episodes, r.share), rng)
+		r.ended(err)
 	}
 	if err != nil || result.Status == exact.Infeasible {
 		r.state.Work.Infeasible++
@@ -180,10 +181,10 @@ func (r *course) follow(m *cmdp.Model, plan *exact.Policy) {
 
 // planEndless solves a task on a model of an endless run. Where a mixture of policies is best, since not all states
 // lead to each other, the policy is drawn from it.
-func planEndless(m *cmdp.Model, task cmdp.Task, opts exact.Options,
+func planEndless(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exact.Options,
 	rng *rand.Rand) (r *exact.Result, policy *exact.Policy, err error) {
 	opts.Gap = reachableGap(task, opts.Gap)
-	r, err = bestOrNearest(context.Background(), m, task, opts)
+	r, err = bestOrNearest(ctx, m, task, opts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -425,7 +425,7 @@ func TestEndlessMixture(t *testing.T) {
 	stay, p := 0.0, make([]float64, 2)
 	const trials = 400
 	for range trials {
-		r, policy, err := planEndless(m, ex.task, exact.Options{Workers: 1}, rng)
+		r, policy, err := planEndless(t.Context(), m, ex.task, exact.Options{Workers: 1}, rng)
 		if err != nil || math.Abs(r.Objective+0.7) > 1e-6 {
 			t.Fatalf("%v, %v: want an objective of −0.7", r, err)
 		}

@@ -1,8 +1,6 @@
 package baseline
 
 import (
-	"context"
-
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 )
@@ -63,7 +61,8 @@ func (l *lpLearner) plan() {
 		l.sweep.rebuild()
 	}
 	before := l.sweep.calls
-	feasible, err := l.program.Solve(context.Background())
+	feasible, err := l.program.Solve(l.ctx)
+	l.ended(err)
 	l.state.Work.Planner += l.sweep.calls - before
 	l.state.Work.Programs++
 	if err != nil || !feasible {

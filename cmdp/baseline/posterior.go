@@ -216,7 +216,8 @@ func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, e
 	}
 	var r *exact.Result
 	if l.run != nil {
-		r, p, err = planEndless(model, task, endlessOptions(l.state.Episodes, l.share), l.drawer.rng)
+		r, p, err = planEndless(l.ctx, model, task, endlessOptions(l.state.Episodes, l.share), l.drawer.rng)
+		l.ended(err)
 		if err == nil {
 			l.state.Work.Planner += r.Iterations
 		}
@@ -236,7 +237,8 @@ func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, e
 func (l *posterior) solve(model *cmdp.Model, task cmdp.Task) (*exact.Result, error) {
 	gap := l.share * posteriorGap / math.Sqrt(float64(l.state.Episodes)+1)
 	opts := exact.Options{Gap: reachableGap(task, gap), Workers: 1}
-	r, err := BestOrNearest(context.Background(), model, task, opts)
+	r, err := BestOrNearest(l.ctx, model, task, opts)
+	l.ended(err)
 	if err == nil {
 		l.state.Work.Planner += r.Iterations
 	}
@@ -275,7 +277,7 @@ func bestOrNearest(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exac
 	}
 	second, err := exact.Solve(ctx, m, cmdp.Task{Cost: task.Cost, Target: near.(geometry.Compact)}, opts)
 	if err != nil {
-		return r, nil
+		return r, ctx.Err()
 	}
 	r.Iterations += second.Iterations
 	if second.Status != exact.Infeasible && (second.Policy != nil || second.Mixture != nil) {

@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"context"
 	"fmt"
 
 	"cmdpsolve/cmdp"
@@ -70,7 +69,8 @@ func (l *posteriorSafe) beginSafe() {
 	c.Seed = cmdp.Stream(l.cfg.Seed, fmt.Sprintf("posterior-safe, block %d", l.blocks)).Uint64()
 	l.blocks++
 	l.state.Work.Programs++
-	plan, err := PlanCredibly(context.Background(), c, safeLevel, safeModels)
+	plan, err := PlanCredibly(l.ctx, c, safeLevel, safeModels)
+	l.ended(err)
 	if err != nil || !plan.Promised {
 		l.state.Work.Infeasible++
 		l.retreats = l.cfg.Knowledge.Safe != nil

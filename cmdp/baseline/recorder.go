@@ -114,6 +114,9 @@ func (r *Recorder) Observe(tr *cmdp.Trajectory) {
 	r.state.Last = append(r.state.Last[:0], r.value...)
 }
 
+// Unwrap returns the learner.
+func (r *Recorder) Unwrap() cmdp.Learner { return r.learner }
+
 // MostEpisodes returns that of the learner, see [cmdp.Limited].
 func (r *Recorder) MostEpisodes() int { return cmdp.MostEpisodes(r.learner) }
 

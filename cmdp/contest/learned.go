@@ -155,5 +155,8 @@ func (c *actionCounter) Observe(tr *cmdp.Trajectory) {
 	c.Learner.Observe(tr)
 }
 
+// Unwrap returns the learner.
+func (c *actionCounter) Unwrap() cmdp.Learner { return c.Learner }
+
 // MostEpisodes returns that of the learner, see [cmdp.Limited].
 func (c *actionCounter) MostEpisodes() int { return cmdp.MostEpisodes(c.Learner) }

@@ -307,6 +307,7 @@ func (o *PlayOptions) play(ctx context.Context, t *Trial) error {
 		defer func() { t.Run = nil }()
 	}
 	r, last, shown := t.Run, time.Now(), 0
+	every := min(o.Every, time.Second) // so that there is something to go on from soon
 	show := func() {
 		if k := r.Runner.Episodes(); o.Progress != nil {
 			o.Progress(r, k-shown)
@@ -316,19 +317,20 @@ func (o *PlayOptions) play(ctx context.Context, t *Trial) error {
 	show()
 	err := r.play(ctx, o.Recorded, func() error {
 		show()
-		if time.Since(last) < o.Every || r.Runner.Episodes() == r.Episodes {
+		if time.Since(last) < every || r.Runner.Episodes() == r.Episodes {
 			return nil
 		}
-		last = time.Now()
+		last, every = time.Now(), o.Every
 		return o.Keeper.Keep(r)
 	})
 	if c, ok := r.environment.(interface{ Close() }); ok {
 		c.Close()
 	}
 	var kept error
-	// Where the environment failed, the run is where it was before the episode.
+	// Where the environment failed, the run is where it was before the episode. During a plan it is nowhere.
 	fallible, ok := r.environment.(cmdp.Fallible)
-	if (errors.Is(err, context.Canceled) || ok && fallible.Err() != nil) && r.Runner.Episodes() > 0 {
+	between := errors.Is(err, context.Canceled) && !errors.Is(err, cmdp.ErrUnfinished)
+	if (between || ok && fallible.Err() != nil) && r.Runner.Episodes() > 0 {
 		kept = o.Keeper.Keep(r)
 	}
 	switch {
