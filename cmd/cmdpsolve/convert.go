@@ -117,7 +117,7 @@ func (o *convertOptions) convert(ctx context.Context, s streams, in, out string)
 		if err := o.fits(true, out); err != nil {
 			return nil, err
 		}
-		return o.ask(s, in, out)
+		return o.ask(ctx, s, in, out)
 	}
 	p, m, err := s.readAny(ctx, in)
 	var large *cmdp.MemoryError
@@ -137,7 +137,7 @@ func (o *convertOptions) convert(ctx context.Context, s streams, in, out string)
 		return nil, err
 	}
 	if p != nil && isProblemFile(out) {
-		if err := s.writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
+		if err := s.writeFile(ctx, out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
 			return nil, failed(err)
 		}
 		return describe(in, out, p, nil), nil
@@ -156,9 +156,12 @@ func (o *convertOptions) convert(ctx context.Context, s streams, in, out string)
 		if err != nil {
 			return nil, usage("%s: %w", in, trim(err))
 		}
-		err = s.writeFile(out, func(w io.Writer) error { return problem.Write(w, p) })
+		err = s.writeFile(ctx, out, func(w io.Writer) error { return problem.Write(w, p) })
 	} else {
-		err = o.write(s, out, m)
+		err = o.write(ctx, s, out, m)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil, failed(err)
 	}
 	if err != nil && strings.HasSuffix(err.Error(), "take its mean first") {
 		err = fmt.Errorf("%w, see --mean", trim(err))
@@ -211,7 +214,7 @@ func (o *convertOptions) fits(ofProblem bool, out string) error {
 }
 
 // ask writes the problem file that asks a property. It refers to the model, whose states are explored to check it.
-func (o *convertOptions) ask(s streams, in, out string) (*convertReport, error) {
+func (o *convertOptions) ask(ctx context.Context, s streams, in, out string) (*convertReport, error) {
 	p, err := read(in, *s.problem)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
@@ -235,7 +238,7 @@ func (o *convertOptions) ask(s streams, in, out string) (*convertReport, error) 
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	err = s.writeFile(out, func(w io.Writer) error {
+	err = s.writeFile(ctx, out, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -325,6 +328,9 @@ func (s streams) readAny(ctx context.Context, name string) (*problem.Problem, *e
 	o := formats.LanguageOptions{Constants: s.problem.Constants, Context: ctx}
 	o.Explore.Memory = mostBytes()
 	m, err := formats.Read(formats.Watch(ctx, disk{s.files}), name, o)
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
 	if _, ok := errors.AsType[*language.Error](err); ok {
 		return nil, nil, err // it names the file
 	}
@@ -341,14 +347,14 @@ func (s streams) readAny(ctx context.Context, name string) (*problem.Problem, *e
 }
 
 // writeFile writes a file whole, or leaves it as it was.
-func (s streams) writeFile(path string, write func(w io.Writer) error) error {
+func (s streams) writeFile(ctx context.Context, path string, write func(w io.Writer) error) error {
 	f, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	if err := write(s.watched(f, path)); err != nil {
-		return err
+	if err := write(s.watched(ctx, f, path)); err != nil {
+		return cmp.Or(ctx.Err(), err)
 	}
 	return f.Commit()
 }
@@ -359,7 +365,7 @@ type pending struct{ io.Writer }
 func (pending) Close() error { return nil }
 
 // write writes a model of another tool: all of its files, or none.
-func (o *convertOptions) write(s streams, out string, m *exchange.Model) error {
+func (o *convertOptions) write(ctx context.Context, s streams, out string, m *exchange.Model) error {
 	if formats.IsFolder(out) {
 		if err := os.MkdirAll(out, 0o755); err != nil {
 			return err
@@ -382,8 +388,9 @@ func (o *convertOptions) write(s streams, out string, m *exchange.Model) error {
 			return nil, err
 		}
 		open, names = append(open, f), append(names, name)
-		return pending{s.watched(f, name)}, nil
+		return pending{s.watched(ctx, f, name)}, nil
 	}, out, m, o.umb)
+	err = cmp.Or(ctx.Err(), err)
 	if err == nil {
 		err = leftOver(out, names, m)
 	}

@@ -521,7 +521,7 @@ func (c *planCommand) writeWorst(
 	}
 	of := p.Ordinary(m)
 	of.Name = p.title() + ", worst model"
-	err := c.writeFile(c.worst.worst, func(out io.Writer) error { return problem.Write(out, of) })
+	err := c.writeFile(ctx, c.worst.worst, func(out io.Writer) error { return problem.Write(out, of) })
 	if err != nil {
 		return nil, failed(fmt.Errorf("%s: %w", c.worst.worst, trim(err)))
 	}

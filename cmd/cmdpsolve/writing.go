@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"iter"
@@ -11,15 +12,13 @@ import (
 	"cmdpsolve/cmdp/progress"
 )
 
-// watched returns what writes to w, and shows how much of the file of the given name is written.
-func (s streams) watched(w io.Writer, name string) io.Writer {
-	if s.status == nil {
-		return w
-	}
-	return &watchedWriter{w, s.status, name, 0}
+// watched returns what writes to w until ctx ends, and shows how much of the file of the given name is written.
+func (s streams) watched(ctx context.Context, w io.Writer, name string) io.Writer {
+	return &watchedWriter{ctx, w, s.status, name, 0}
 }
 
 type watchedWriter struct {
+	ctx   context.Context
 	to    io.Writer
 	line  *statusLine
 	name  string
@@ -27,6 +26,9 @@ type watchedWriter struct {
 }
 
 func (w *watchedWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := w.to.Write(p)
 	w.bytes += n
 	w.line.show(func(time.Duration) string {

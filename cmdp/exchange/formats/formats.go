@@ -242,18 +242,12 @@ func exploring(ctx context.Context, path string) func(language.Progress) {
 	}
 }
 
-// Watch returns the same files, which tell who waits in ctx how far they are read.
-func Watch(ctx context.Context, files fs.FS) fs.FS {
-	tell := progress.Of(ctx)
-	if tell == nil {
-		return files
-	}
-	return watched{files, tell}
-}
+// Watch returns the same files, which tell who waits in ctx how far they are read, and are read until it ends.
+func Watch(ctx context.Context, files fs.FS) fs.FS { return watched{files, ctx} }
 
 type watched struct {
 	fs.FS
-	tell progress.Func
+	ctx context.Context
 }
 
 func (w watched) Open(name string) (fs.File, error) {
@@ -263,22 +257,25 @@ func (w watched) Open(name string) (fs.File, error) {
 	}
 	at, ok := f.(io.ReaderAt)
 	if info, err := f.Stat(); err == nil && ok && info.Mode().IsRegular() {
-		return watchedFile{f, at, info.Size(), w.tell, "reading " + name}, nil
+		return watchedFile{f, w.ctx, at, info.Size(), "reading " + name}, nil
 	}
 	return f, nil
 }
 
 type watchedFile struct {
 	fs.File
+	ctx  context.Context
 	at   io.ReaderAt
 	size int64
-	tell progress.Func
 	what string
 }
 
 func (f watchedFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := f.at.ReadAt(p, off)
-	f.tell(f.what, float64(off+int64(n))/float64(max(1, f.size)))
+	progress.Of(f.ctx).Tell(f.what, float64(off+int64(n))/float64(max(1, f.size)))
 	return n, err
 }
 
