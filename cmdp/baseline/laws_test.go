@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"context"
 	"encoding"
 	"errors"
 	"fmt"
@@ -25,6 +26,53 @@ var planners = []string{"moma", "moma-projection", "moma-free", "moma-double", "
 // sure.
 func (ex *example) withNull(c *Config) {
 	c.Knowledge.Null, c.Knowledge.NullReturns = ex.know.Safe, ex.know.SafeReturns
+}
+
+// TestPlansEnd ends the context of a run after some looks at it. A run that stopped between episodes goes on as if
+// nothing had been, and one that stopped in a plan says so.
+func TestPlansEnd(t *testing.T) {
+	ex := newExample(t, 8, modelSpec{states: 4, actions: 3, horizon: 3, dim: 2, stationary: true})
+	const episodes = 6
+	for _, name := range []string{"optcmdp", "conrl-lp", "posterior"} {
+		run := func() *cmdp.Runner {
+			return cmdp.NewRunner(ex.model, newLearner(t, name, ex.config(episodes)), 1, nil)
+		}
+		want, unfinished := run(), 0
+		if err := want.Run(t.Context(), episodes); err != nil {
+			t.Fatal(err)
+		}
+		for looks := 1; ; looks += 1 + looks/8 {
+			got, ctx := run(), &fewLooks{t.Context(), looks}
+			err := got.Run(ctx, episodes)
+			if err == nil {
+				break
+			}
+			if errors.Is(err, cmdp.ErrUnfinished) {
+				unfinished++
+			} else if again := got.Run(t.Context(), episodes); again != nil || !slices.Equal(got.Average(),
+				want.Average()) {
+				t.Errorf("%s, %v after %d looks, then %v: mean %v, want %v", name, err, looks, again, got.Average(),
+					want.Average())
+			}
+		}
+		if unfinished == 0 {
+			t.Errorf("%s: no plan was left", name)
+		}
+	}
+}
+
+// A fewLooks is a context that is over once it was looked at so many times.
+type fewLooks struct {
+	context.Context
+	left int
+}
+
+func (c *fewLooks) Err() error {
+	c.left--
+	if c.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // TestSaved wants every learner to continue bit for bit after it was saved and restored, into a new one or one that has

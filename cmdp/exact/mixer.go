@@ -125,8 +125,11 @@ func (x *Mixer) Solve(ctx context.Context) (feasible bool, err error) {
 	if !x.linear {
 		return x.solve(ctx, x.task, nil)
 	}
-	if feasible, ok := x.solveLinear(); ok {
+	if feasible, ok := x.solveLinear(ctx); ok {
 		return feasible, nil
+	}
+	if ctx.Err() != nil {
+		return false, ctx.Err()
 	}
 	return x.solveInGeneral(ctx)
 }
@@ -151,8 +154,8 @@ func (x *Mixer) solveInGeneral(ctx context.Context) (feasible bool, err error) {
 }
 
 // solveLinear solves a linear program on the small master. ok is false, and nothing is
-// decided, where the master fails by rounding.
-func (x *Mixer) solveLinear() (feasible, ok bool) {
+// decided, where the master fails by rounding, and when ctx ends.
+func (x *Mixer) solveLinear(ctx context.Context) (feasible, ok bool) {
 	x.columns, x.size, x.limits = x.columns[:0], 0, x.limits[:0]
 	for _, r := range x.rows {
 		x.limits = append(x.limits, r.Offset)
@@ -169,7 +172,7 @@ func (x *Mixer) solveLinear() (feasible, ok bool) {
 	}
 	for range mostSteps {
 		excess, ok := x.small.Solve(x.tolerance())
-		if !ok {
+		if !ok || ctx.Err() != nil {
 			return false, false
 		}
 		infeasible := excess > x.tolerance() // here, for new columns may widen the tolerance

@@ -119,7 +119,7 @@ func TestLinearMixer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			feasible, ok := small.solveLinear()
+			feasible, ok := small.solveLinear(t.Context())
 			if !ok {
 				t.Fatalf("seed %d: the small program gave up", seed)
 			}
@@ -257,7 +257,7 @@ func TestMixerWidened(t *testing.T) {
 	x := NewLinearMixer(h, []float64{1, 0, 0}, []cmdp.Constraint{{Normal: []float64{0, 1, 0}},
 		{Normal: []float64{0, 0, 1}, Offset: 1}})
 	x.Warm.Directions = [][]float64{{0, 0, 1}}
-	if feasible, ok := x.solveLinear(); !feasible || !ok || math.Abs(x.Point[0]) > 1e-6 ||
+	if feasible, ok := x.solveLinear(t.Context()); !feasible || !ok || math.Abs(x.Point[0]) > 1e-6 ||
 		math.Abs(x.Value-x.Point[0]) > 1e-6 {
 		t.Errorf("feasible %v, %v, cost %g at %v: want 0 at %v", feasible, ok, x.Value, x.Point, h.points[1])
 	}
