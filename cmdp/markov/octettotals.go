@@ -84,7 +84,9 @@ func (z *LeastTotal) Octets(dim int) *OctetTotals {
 	}
 	out := &OctetTotals{Quotient: q, Directions: make([]Octet, dim), longest: z.longest, mean: make([]float64, dim),
 		first: q.First}
-	if !out.load(dim) || !windowed(q.Rest, out.reach) || q.octetMemory(dim)+8*len(out.shares) > mostOctetMemory {
+	const sooner = 2 // windows gain where a model is half as long, since the other way takes one direction at a time
+	if !out.load(dim) || !windowed(q.Rest, out.reach/sooner) ||
+		q.octetMemory(dim)+8*len(out.shares) > mostOctetMemory {
 		return nil
 	}
 	for j := range out.mean {
