@@ -312,7 +312,7 @@ func (s *solver) stoppedResult() (*Result, error) {
 		r, err := s.answerInTime(answer)
 		switch {
 		case err == nil && !again:
-			r, err = s.withBounds(r)
+			r, err = s.boundedInTime(r)
 		case errors.Is(err, errBudget) && (s.budget.unreserved || again):
 			return s.withoutPolicy(), nil
 		case errors.Is(err, errBudget):
@@ -324,6 +324,20 @@ func (s *solver) stoppedResult() (*Result, error) {
 		return r, err
 	}
 	return s.withoutPolicy(), nil
+}
+
+// boundedInTime adds what is known of returns. Where no time was kept for a bound, there is one only if it is found
+// soon.
+func (s *solver) boundedInTime(r *Result) (*Result, error) {
+	if !s.budget.unreserved {
+		return s.withBounds(r)
+	}
+	bounded, err := s.answerInTime(func() (*Result, error) { return s.withBounds(r) })
+	if errors.Is(err, errBudget) {
+		s.bound = dualBound{}
+		return s.withBounds(r)
+	}
+	return bounded, err
 }
 
 // withoutPolicy is the answer where there is no policy, or no time to make it.

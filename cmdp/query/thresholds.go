@@ -188,7 +188,7 @@ type plannedThresholds struct {
 }
 
 // plan makes the query with thresholds, and solves it in half of the time that is left, or in all of it if there are no
-// others.
+// others. For the first time it is solved loosely.
 func (s *plannedThresholds) plan(thresholds []float64) (*Query, *exact.Result, error) {
 	within, done := s.all.clock.within(s.ctx)
 	defer done()

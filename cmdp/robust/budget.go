@@ -15,8 +15,9 @@ type budget struct {
 }
 
 func newBudget(ctx context.Context, total time.Duration) *budget {
-	within, end := context.WithCancel(ctx)
-	return &budget{Context: within, end: end, timer: time.AfterFunc(total, end), deadline: time.Now().Add(total)}
+	deadline := time.Now().Add(total)
+	within, end := context.WithDeadline(ctx, deadline)
+	return &budget{Context: within, end: end, timer: time.AfterFunc(total, end), deadline: deadline}
 }
 
 // reserve keeps the time that it takes to describe a plan of so many policies.
