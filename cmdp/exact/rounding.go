@@ -360,7 +360,8 @@ func (w *rounding) exchanges(n int32) (out []massExchange) {
 	for a, x := range probs {
 		if x > 0 && a != from {
 			room := math.Max(0, w.visits[n]) * math.Min(x, probs[from]/float64(others))
-			out = append(out, massExchange{n: n, from: from, to: a, room: room, returns: minus(values[a], values[from])})
+			out = append(out, massExchange{n: n, from: from, to: a, room: room,
+				returns: minus(values[a], values[from])})
 		}
 	}
 	return out
