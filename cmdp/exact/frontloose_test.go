@@ -66,7 +66,11 @@ func TestFrontLooseErrors(t *testing.T) {
 					allowed[k] = opts.Absolute[k]
 				}
 			}
-			checkWithin(t, got, want, allowed)
+			missing := 1e-8 // of the returns of points
+			if i > 0 {
+				missing = 1e-6 // where eight directions are solved at once, see docs/exact.md
+			}
+			checkWithin(t, got, want, allowed, missing)
 			for _, p := range got.Points {
 				if p.Policy != nil {
 					t.Error("a policy was made that nobody asked for")
@@ -80,7 +84,7 @@ func TestFrontLooseErrors(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, x := range e.Returns {
-					if math.Abs(x-p.Returns[i]) >= 1e-8*(1+math.Abs(x)) {
+					if math.Abs(x-p.Returns[i]) >= missing*(1+math.Abs(x)) {
 						t.Errorf("policy returns %v: want %v", e.Returns, p.Returns)
 					}
 				}
@@ -103,21 +107,21 @@ func rangeOf(r *FrontResult, k int) [2]float64 {
 
 // checkWithin checks by its half-spaces that nothing is better than a curve says, that its points are no better
 // than what is possible, and that no vertex of the exact curve is better than every mixture of its points by
-// more than is allowed.
-func checkWithin(t *testing.T, got, want *FrontResult, allowed []float64) {
+// more than is allowed. A share of the returns of points may be missing.
+func checkWithin(t *testing.T, got, want *FrontResult, allowed []float64, missing float64) {
 	t.Helper()
-	inside := func(what string, points []FrontPoint, rows []cmdp.Constraint) {
+	inside := func(what string, points []FrontPoint, rows []cmdp.Constraint, missing float64) {
 		for _, v := range points {
 			for _, row := range rows {
-				if x := row.Normal[0]*v.Objectives[0] + row.Normal[1]*v.Objectives[1] - row.Offset; x > 1e-8*(1+
+				if x := row.Normal[0]*v.Objectives[0] + row.Normal[1]*v.Objectives[1] - row.Offset; x > missing*(1+
 					math.Abs(row.Offset)) {
 					t.Errorf("%s %v is outside by %g", what, v.Objectives, x)
 				}
 			}
 		}
 	}
-	inside("vertex", want.Points, got.Outer)
-	inside("point", got.Points, want.Outer)
+	inside("vertex", want.Points, got.Outer, 1e-8)
+	inside("point", got.Points, want.Outer, missing)
 	n := len(got.Points)
 	for _, v := range want.Points { // min t with Σ λ y ≤ v + t·allowed
 		p := &lp.Problem{Minimize: make([]float64, n+1)}

@@ -69,7 +69,14 @@ func (p *Visits) Twin(chain *Chain) *Visits {
 func (p *Visits) SetWorkers(workers int) { p.workers = workers }
 
 // Slow reports whether sweeps were slow in some component: what happens in a state is felt in others for long.
-func (p *Visits) Slow() bool { return len(p.slow) > 0 }
+func (p *Visits) Slow() bool {
+	for _, slow := range p.slow {
+		if slow {
+			return true
+		}
+	}
+	return false
+}
 
 // Rarely is a share of visits that is no matter where these are known to some digits.
 const Rarely = 1e-12
@@ -246,9 +253,7 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, mis
 	brisk := p.gamma < 1 && !p.slow[lo] && !p.chain.eliminated(ctx) && slices.Min(mass) >= 0
 	if brisk {
 		brisk = p.chain.rescaledSweeps(ctx, x, mass, rest)
-		if !brisk {
-			p.slow[lo] = true
-		}
+		p.slow[lo] = !brisk
 	}
 	if !brisk {
 		if err := p.chain.Solve(ctx, x, mass, true, rest/float64(hi-lo)); err != nil {
