@@ -49,7 +49,7 @@ func (s *search) result() *Result {
 		r.Bound = s.bound
 		r.Gap = math.Max(0, r.Objective-r.Bound)
 	}
-	if s.best != nil {
+	if s.best != nil && s.excess(s.best.greatest) <= tolerance { // the extent may be smaller by now
 		r.Status = Feasible
 		if s.closed() {
 			r.Status = Optimal

@@ -567,6 +567,47 @@ func TestLimitsOnNothing(t *testing.T) {
 	}
 }
 
+// TestLimitsThatTouch: a limit at the least that policies come to is kept within the tolerance, however little they
+// differ in what it is on.
+func TestLimitsThatTouch(t *testing.T) {
+	for i := range 22 {
+		apart, k := math.Pow(10, -float64(i/2)), cmdp.NewKernel()
+		k.Append([]int32{1, 2}, []float64{0.3, 0.7}, []float64{1, 1.0 / 3})
+		k.Append([]int32{1}, []float64{1}, []float64{0, 1.0/3 + apart})
+		k.EndState()
+		for s := range int32(2) {
+			k.Append([]int32{s + 1}, []float64{1}, []float64{0, 0})
+			k.EndState()
+		}
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 2, Dim: 2, Kernels: []cmdp.Kernel{k},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		iv, err := cmdp.NewIntervals(m, func(_, _ int) ([]float64, []float64) { return nil, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits, err := geometry.NewBox([]float64{-9, -9}, []float64{9, 1.0 / 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Cost: linear(t, []float64{1, 0}, []float64{-9, -9}, []float64{9, 9})}
+		if task.Target, err = limits.Bounded(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := robust.Solve(t.Context(), set, task, robust.SolveOptions{Deterministic: i%2 > 0})
+		if err != nil || r.Status != robust.Optimal && r.Status != robust.Feasible || !(r.Violation <= r.Tolerance) ||
+			!(r.Tolerance <= 2e-10) {
+			t.Errorf("%g apart: %+v, error %v", apart, r, err)
+		}
+	}
+}
+
 // withTrap returns the case with a state to which every choice leads with probability 0 in all models, where the
 // process stays for ever and each step returns (1, 1).
 func (c *randomCase) withTrap(t *testing.T) *randomCase {

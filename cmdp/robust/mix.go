@@ -63,18 +63,20 @@ func (s *search) master(costs bool, excess float64) (*mixture, error) {
 	return x, nil
 }
 
-// scale returns the extent of the columns in a direction, by which its limit is measured. An extent that is nothing
-// beside what a step may return is that of rounding errors.
+// scale returns the extent of the columns in a direction, by which its limit is measured: at least a thousandth of
+// their magnitude, so that the tolerance is more than rounding. An extent that is nothing beside what a step may return
+// is that of rounding errors.
 func (s *search) scale(j int) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, c := range s.columns {
 		least = math.Min(least, c.greatest[j])
 		most = math.Max(most, c.greatest[j])
 	}
-	size := most - least
-	if size <= 1e-11*math.Max(math.Abs(most), math.Abs(least)) {
-		size = math.Max(math.Abs(most), math.Abs(least))
+	size, magnitude := most-least, s.magnitude(j)
+	if size <= 1e-11*magnitude {
+		size = magnitude
 	}
+	size = math.Max(size, 1e-3*magnitude)
 	if size <= 1e-11*s.rewards[j] {
 		size = 0.01 * s.rewards[j]
 	}
