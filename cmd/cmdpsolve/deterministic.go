@@ -44,6 +44,8 @@ type neverReport struct {
 	Nodes int `json:"nodes"`
 	// Relaxed is the optimum over policies that may draw.
 	Relaxed report.Number `json:"relaxed"`
+	// Finite says that only policies whose totals are finite were looked at: without a horizon others may be endless.
+	Finite bool `json:"finite,omitempty"`
 
 	found bool // a policy that never draws
 }
@@ -55,10 +57,12 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	begin := time.Now()
 	q, found, err := p.SolveDeterministic(ctx, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.line.forgets()
+	if q != nil {
+		p = p.as(q)
+	}
 	if err != nil {
 		return p.stopped(err)
 	}
-	p = p.as(q)
 	r := *found.Relaxed
 	if found.Policy != nil {
 		r = exact.Result{Objective: found.Objective, Bound: found.Bound, Gap: found.Gap, Returns: found.Returns,
@@ -83,7 +87,8 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		}
 	}
 	d := newPlanReport(p, &r, time.Since(begin))
-	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN, found: found.Policy != nil}
+	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN, found: found.Policy != nil,
+		Finite: p.Horizon() == 0 && p.Model.Discount() == 1 && !p.Model.Average()}
 	if p.Task.Cost != nil && found.Relaxed.Status == exact.Optimal {
 		d.Never.Relaxed = report.Number(p.Sense() * found.Relaxed.Objective)
 	}
@@ -107,7 +112,11 @@ func (n *neverReport) notes(status string) report.Note {
 		notes = append(notes, "It was cut: the gap is certified, and others may be better by it.")
 	}
 	if status == exact.Infeasible.String() {
-		return append(notes, "No such policy keeps every limit: the returns above are those of one that draws.")
+		such := "such policy"
+		if n.Finite {
+			such += " whose totals are finite"
+		}
+		return append(notes, "No "+such+" keeps every limit: the returns above are those of one that draws.")
 	}
 	if n.Relaxed == n.Relaxed {
 		if !n.found {

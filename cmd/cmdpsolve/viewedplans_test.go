@@ -324,7 +324,8 @@ func (v *view) never(status string) {
 	found := v.has("objective")
 	v.sayIf(status == "stopped" && found, "It was cut: the gap is certified, and others may be better by it.")
 	if status == "infeasible" {
-		v.say("No such policy keeps every limit: the returns above are those of one that draws.")
+		such := map[bool]string{true: "such policy whose totals are finite", false: "such policy"}[v.is("deterministic.finite")]
+		v.say("No %s keeps every limit: the returns above are those of one that draws.", such)
 		return
 	}
 	if v.has("deterministic.relaxed") {

@@ -493,6 +493,30 @@ func TestDeterministicAtEveryThreshold(t *testing.T) {
 		if got.Status != want.Status || differ || got.Policy != nil && at.Task.Violation(got.Returns) > got.Tolerance {
 			t.Errorf("trial %d: %v with %g: want %v with %g", trial, got.Status, got.Objective, want.Status, want.Objective)
 		}
+		for _, opts := range []exact.DeterministicOptions{{Nodes: 1}, {Nodes: 5}, {Options: exact.Options{Gap: 0.2}}} {
+			_, cut, err := best.SolveDeterministic(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := math.Inf(1) // by the same search at any threshold
+			err = q.EachThreshold(t.Context(), func(at *Query) error {
+				r, err := exact.SolveDeterministic(t.Context(), at.Model, at.Task, opts)
+				if err == nil && r.Policy != nil {
+					found = min(found, r.Objective)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			most := want.Objective + 1e-8 + opts.Gap*max(1, math.Abs(cut.Objective))
+			if cut.Bound > want.Objective+1e-8 || cut.Status == exact.Infeasible && want.Status != cut.Status ||
+				cut.Status == exact.Optimal && !(cut.Objective <= most) || cut.Policy == nil && found < math.Inf(1) ||
+				opts.Gap == 0 && cut.Policy != nil && cut.Objective > found+1e-8 {
+				t.Errorf("trial %d, %d nodes, gap %g: %v with %g, at least %g, of %g: the optimum is %g", trial, opts.Nodes,
+					opts.Gap, cut.Status, cut.Objective, cut.Bound, found, want.Objective)
+			}
+		}
 		if alone, err := exact.SolveDeterministic(t.Context(), best.Model, best.Task,
 			exact.DeterministicOptions{}); err == nil && alone.Objective > want.Objective+1e-8 {
 			elsewhere++
