@@ -143,7 +143,7 @@ type branchAndBound struct {
 	gap            float64
 	queue          []*subproblem // the least bound last, of equal ones the deepest
 	best           *DeterministicResult
-	undividedBound float64 // the least bound of what could not be divided
+	undividedBound float64 // the least bound of what was pruned or could not be divided
 }
 
 // bestFirst returns the branch with the least bound.
@@ -191,7 +191,11 @@ func (s *branchAndBound) relax(ctx context.Context, m *cmdp.Model, cutoff *float
 // divided.
 func (s *branchAndBound) divide(ctx context.Context, m *cmdp.Model, allowed *restriction, r *Result,
 	d *decision) error {
-	if r.Status == Infeasible || s.pruned(r.Bound) {
+	if r.Status == Infeasible {
+		return nil
+	}
+	if s.pruned(r.Bound) {
+		s.undividedBound = min(s.undividedBound, r.Bound)
 		return nil
 	}
 	if r.Policy == nil && r.Mixture == nil { // the time is over
@@ -203,7 +207,7 @@ func (s *branchAndBound) divide(ctx context.Context, m *cmdp.Model, allowed *res
 	}
 	at, found := randomizedState(m, r)
 	if !found {
-		if r.Status != Optimal {
+		if r.Status != Optimal || s.opts.Gap > 0 { // which may be wide
 			s.undividedBound = min(s.undividedBound, r.Bound)
 		}
 		return nil

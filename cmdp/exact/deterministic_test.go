@@ -122,6 +122,15 @@ func TestDeterministicAgainstAll(t *testing.T) {
 			t.Errorf("trial %d: %d nodes: %v %g ≥ %g, want %g", trial, cut.Nodes, cut.Status, cut.Objective, cut.Bound,
 				best)
 		}
+		wide, err := exact.SolveDeterministic(context.Background(), m, task,
+			exact.DeterministicOptions{Options: exact.Options{Gap: 0.3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wide.Bound > best+1e-9*shape.unit || wide.Objective < best-1e-9*shape.unit ||
+			wide.Status == exact.Infeasible {
+			t.Errorf("trial %d, gap 0.3: %v %g ≥ %g, want %g", trial, wide.Status, wide.Objective, wide.Bound, best)
+		}
 		if r.Relaxed.Objective < best-1e-6*shape.unit {
 			drawn++
 		}

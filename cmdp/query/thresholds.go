@@ -291,10 +291,11 @@ func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, e
 	if err == nil && s.found != nil {
 		err = q.thresholds(ascending, s.precede)
 	}
-	if err == nil && (s.found == nil || s.found.Status == exact.Infeasible && keptWithoutEnd(s.refused)) {
+	s.boundOthers()
+	never := s.found != nil && s.found.Status == exact.Infeasible && !all.untried
+	if err == nil && (s.found == nil || never && keptWithoutEnd(s.refused)) {
 		err = s.refused
 	}
-	s.boundOthers()
 	return s.best, s.found, err
 }
 
@@ -376,7 +377,7 @@ func (s *bestSearch) take(of *Query, r *exact.Result, thresholds []float64) {
 
 // ties reports whether an optimum is as good as the one that is known.
 func (s *bestSearch) ties(r *exact.Result) bool {
-	return s.found.Status == exact.Optimal && r.Status == exact.Optimal && r.Objective <= s.found.Objective+s.found.Gap
+	return s.found.Status == exact.Optimal && r.Status == exact.Optimal && r.Objective <= s.found.Objective+tie(s.found)
 }
 
 // precede takes the thresholds in place of later ones if they are as good.
@@ -386,7 +387,7 @@ func (s *bestSearch) precede(thresholds []float64) error {
 	if s.settled || s.tried[fmt.Sprint(thresholds)] {
 		return nil
 	}
-	if cost, missed := s.bounds(thresholds); missed > 0 || cost > s.found.Objective+s.found.Gap {
+	if cost, missed := s.bounds(thresholds); missed > 0 || cost > s.found.Objective+tie(s.found) {
 		return nil
 	}
 	of, r, err := s.answer(thresholds)
@@ -543,8 +544,12 @@ func better(r, than *exact.Result) bool {
 	case than.Status == exact.Stopped: // its gap may be wide
 		return r.Objective < than.Objective
 	}
-	return r.Objective < than.Objective-than.Gap
+	return r.Objective < than.Objective-tie(than)
 }
+
+// tie is by how much the objective of an answer may differ from that of one that is as good: its gap, unless a wide one
+// was asked for, within which one policy is better than another.
+func tie(r *exact.Result) float64 { return min(r.Gap, 1e-6*max(1, math.Abs(r.Objective))) }
 
 // keepsLimits reports whether an answer has a policy that keeps all limits.
 func keepsLimits(r *exact.Result) bool {
