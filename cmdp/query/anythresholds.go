@@ -53,7 +53,7 @@ func (q anyThresholds) conflict() ([]Clash, error) {
 		}
 		one := unfound(nil)
 		if l == nil {
-			one.Give, one.Unknown, err = q.distance()
+			one.Give, one.Least, one.Unknown, err = q.distance()
 		} else {
 			one, err = q.clash(l, math.Inf(1))
 		}
@@ -127,7 +127,7 @@ func (q anyThresholds) each(task func(at *Query) (cmdp.Task, error),
 		}
 		r, err := exact.Solve(q.ctx, at.Model, here, exact.Options{NoNearest: true})
 		if endless(err) {
-			r, err = &exact.Result{Status: exact.Undecided}, nil
+			r, err = &exact.Result{Status: exact.Undecided, Bound: math.Inf(-1)}, nil
 		}
 		if err == nil {
 			search.learn(at, r)
@@ -153,19 +153,23 @@ func (q anyThresholds) judge(limits []*Limit, target bool) (exact.Verdict, error
 }
 
 // least returns the least of what optima of a task come to at some thresholds, which grows with the optimum, and most
-// if none is below that. It reports whether it is not proved of all thresholds that no policy keeps the limits.
+// if none is below that. None is below floor, which is lower where thresholds are undecided. It reports whether it is
+// not proved of all thresholds that no policy keeps the limits.
 func (q anyThresholds) least(most float64, task func(at *Query) (cmdp.Task, error),
-	value func(thresholds []float64, optimum float64) float64) (least float64, possible bool, err error) {
-	least = most
+	value func(thresholds []float64, optimum float64) float64) (least, floor float64, possible bool, err error) {
+	least, floor = most, math.Inf(1)
 	err = q.each(task,
 		func(thresholds []float64, bound float64) bool { return value(thresholds, bound) < least },
 		func(thresholds []float64, r *exact.Result) {
 			possible = possible || r.Status != exact.Infeasible
-			if r.Status == exact.Optimal {
+			switch r.Status {
+			case exact.Optimal:
 				least = min(least, value(thresholds, r.Objective))
+			case exact.Undecided:
+				floor = min(floor, value(thresholds, r.Bound))
 			}
 		})
-	return least, possible, err
+	return least, min(floor, least), possible, err
 }
 
 // only returns the task of keeping some limits, with the thresholds of another query, and the target or not.
@@ -195,18 +199,17 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 		if err != nil || math.IsInf(enough, 1) {
 			return clash, err
 		}
-		clash.Needed, err = q.neededOfWorst(l, enough)
+		clash.Needed, clash.Least, err = q.neededOfWorst(l, enough)
 		clash.Give = math.Abs(clash.Needed - l.Bound)
-		clash.Least = clash.Give
 		if _, many := errors.AsType[*manyThresholdsError](err); many { // at another one less may do
 			clash.Least, err = 0, nil
 		}
 		return clash, err
 	}
-	needed, unknown, err := q.needed(l, enough)
+	needed, least, unknown, err := q.needed(l, enough)
 	clash.Unknown = unknown
 	give := math.Abs(needed - l.expected.bound)
-	clash.Least = give
+	clash.Least = least
 	if l.Scope == EveryEpisode {
 		clash.Probability = 1 - give
 		return clash, err
@@ -219,7 +222,7 @@ func (q anyThresholds) clash(l *Limit, enough float64) (clash Clash, err error) 
 // the thresholds that it has, +Inf if that does not do, or is not known to.
 func (q anyThresholds) enoughOfWorst(l *Limit) (enough float64, unknown bool, err error) {
 	way, number := signOf(l.AtLeast), slices.Index(q.Of(WorstEpisodes), l)
-	enough, possible, err := q.least(math.Inf(1),
+	enough, _, possible, err := q.least(math.Inf(1),
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Of(WorstEpisodes)[number]) },
 		func(thresholds []float64, excess float64) float64 {
 			return max(0, way*thresholds[number]+excess/l.Share-way*l.Bound)
@@ -229,11 +232,11 @@ func (q anyThresholds) enoughOfWorst(l *Limit) (enough float64, unknown bool, er
 
 // neededOfWorst returns what the bound on a mean of the worst episodes would have to be, all other limits being
 // as they are. It is enough if the bound gives so much at the threshold that it has; another threshold may need
-// less.
-func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) {
+// less, which is at least how far it has to give in any case.
+func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (needed, least float64, err error) {
 	way := signOf(l.AtLeast)
 	number := slices.IndexFunc(q.Of(WorstEpisodes), func(o *Limit) bool { return o.Constraint == l.Constraint })
-	needed := l.Bound + way*enough
+	needed = l.Bound + way*enough
 	p := *q.Problem
 	p.Constraints = slices.Clone(p.Constraints)
 	c := &p.Constraints[l.Constraint]
@@ -241,35 +244,36 @@ func (q anyThresholds) neededOfWorst(l *Limit, enough float64) (float64, error) 
 	**bound(c, l.AtLeast) = needed
 	wide, err := q.family.compile(q.ctx, &p, q.options.Thresholds)
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
-		return needed, err
+		return needed, enough, err
 	}
-	least, _, err := anyThresholds{wide, q.ctx}.least(way*needed,
+	found, floor, _, err := anyThresholds{wide, q.ctx}.least(way*needed,
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Of(WorstEpisodes)[number]) },
 		func(thresholds []float64, excess float64) float64 { return way*thresholds[number] + excess/l.Share })
-	return way * least, err
+	return way * found, max(0, floor-way*l.Bound), err
 }
 
 // needed returns what the bound on an expected return would have to be, all other limits being as they are. It is
-// enough if the bound gives so much at the thresholds of the query. It is NaN if no bound is enough, or is known to be.
-func (q anyThresholds) needed(l *Limit, enough float64) (bound float64, unknown bool, err error) {
+// enough if the bound gives so much at the thresholds of the query. It has to give least in any case. Both are NaN if
+// no bound is enough, or is known to be.
+func (q anyThresholds) needed(l *Limit, enough float64) (bound, least float64, unknown bool, err error) {
 	way, number := signOf(l.expected.atLeast), slices.Index(q.Limits, l)
-	least, possible, err := q.least(way*l.expected.bound+enough,
+	found, floor, possible, err := q.least(way*l.expected.bound+enough,
 		func(at *Query) (cmdp.Task, error) { return q.without(at, at.Limits[number]) },
 		func(_ []float64, optimum float64) float64 { return optimum })
-	if math.IsInf(least, 1) {
-		return math.NaN(), possible, err
+	if math.IsInf(found, 1) {
+		return math.NaN(), math.NaN(), possible, err
 	}
-	return way * least, false, err
+	return way * found, max(0, floor-way*l.expected.bound), false, err
 }
 
-// distance returns how near a policy that keeps all limits comes to the target set, NaN if none keeps them, or is known
-// to.
-func (q anyThresholds) distance() (least float64, unknown bool, err error) {
+// distance returns how near a policy that keeps all limits comes to the target set, and what none comes nearer than.
+// Both are NaN if none keeps them, or is known to.
+func (q anyThresholds) distance() (near, least float64, unknown bool, err error) {
 	set, err := (&taskBuilder{compiled: q.compiled, problem: q.Problem, returns: q.Returns}).target()
 	if err != nil {
-		return math.NaN(), false, err
+		return math.NaN(), math.NaN(), false, err
 	}
-	least, possible, err := q.least(math.Inf(1),
+	near, least, possible, err := q.least(math.Inf(1),
 		func(at *Query) (cmdp.Task, error) {
 			task, err := q.only(at, q.Limits, false)
 			if err != nil {
@@ -283,10 +287,10 @@ func (q anyThresholds) distance() (least float64, unknown bool, err error) {
 			return task, err
 		},
 		func(_ []float64, optimum float64) float64 { return optimum })
-	if math.IsInf(least, 1) {
-		return math.NaN(), possible, err
+	if math.IsInf(near, 1) {
+		return math.NaN(), math.NaN(), possible, err
 	}
-	return least, false, err
+	return near, max(0, least), false, err
 }
 
 // without returns the task of making what a limit bounds as small as can be, or as large if it is to be large,

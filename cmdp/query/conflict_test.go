@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cost"
 )
 
 // drawWorst draws a small problem with a horizon, of two returns, limits on their means and on the means of
@@ -163,6 +164,27 @@ func TestConflictOfManyThresholds(t *testing.T) {
 	}
 }
 
+// TestLeastWithUndecidedThresholds: the least of optima at all thresholds is not known where nothing is decided at
+// one of them.
+func TestLeastWithUndecidedThresholds(t *testing.T) {
+	q := parsed(t, `{format: cmdp/1, discount: 1, states: 2, start: 0, returns: [paid, going], transitions: [
+		{state: 0, action: go, next: {0: 0.5, 1: 0.5}, returns: [1, 0]},
+		{state: 1, action: stay, next: {1: 1}, returns: [0, 1]}], constraints: [{return: paid, at_most: 3, cvar: 0.5}]}`)
+	least, floor, possible, err := anyThresholds{q, t.Context()}.least(math.Inf(1), func(at *Query) (cmdp.Task, error) {
+		gradient := make([]float64, len(at.Returns))
+		gradient[0] = 1
+		if at.Of(WorstEpisodes)[0].Threshold == 1 {
+			gradient[1] = 1
+		}
+		c, err := cost.NewLinear(gradient, at.Task.Box)
+		return cmdp.Task{Cost: c, Box: at.Task.Box}, err
+	}, func(_ []float64, optimum float64) float64 { return optimum })
+	if err != nil || !possible || math.Abs(least-2) > 1e-6 || !math.IsInf(floor, -1) {
+		t.Errorf("least %g, at least %g, possible %v, error %v: want 2, and nothing that it is at least", least, floor,
+			possible, err)
+	}
+}
+
 // TestNeededInConflicts: what a limit or a target is said to have to give is enough beside all the others, and less
 // is not. Where nothing is said nothing is enough.
 func TestNeededInConflicts(t *testing.T) {
@@ -256,6 +278,9 @@ func TestNeededInConflicts(t *testing.T) {
 				said("which differ")
 			}
 			given++
+			if !(c.Least <= c.Give && c.Least >= c.Give-little) {
+				said(fmt.Sprintf("and %g at least", c.Least))
+			}
 			if !with(little) {
 				said("that is not enough")
 			}

@@ -189,7 +189,7 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		return nil
 	})
 	late := errors.Is(err, errLate)
-	if err == nil && loosely {
+	if (err == nil || late) && loosely {
 		err = t.tighten(ctx, parts, opts, clock)
 	}
 	for _, part := range parts {
@@ -200,7 +200,7 @@ func (t tradeOff) curves(ctx context.Context, opts exact.FrontOptions) (*Front, 
 		err = nil
 	}
 	none := !slices.ContainsFunc(f.Parts, func(p FrontPart) bool { return p.Result.Status != exact.Infeasible })
-	if err == nil && (len(f.Parts) == 0 || none && keptWithoutEnd(refused)) {
+	if err == nil && (len(f.Parts) == 0 || none && !late && keptWithoutEnd(refused)) {
 		err = refused
 	}
 	if err != nil {
