@@ -354,7 +354,8 @@ func (s *solver) withoutPolicy() *Result {
 	return r
 }
 
-// proveWithoutLimits has a proof of the first tangent without limits where there was no time for a better one.
+// proveWithoutLimits has a proof of the first tangent without limits where there was no time for a better one. What it
+// proves is not known before it is rechecked: a search that goes on after all takes any other proof in its place.
 func (s *solver) proveWithoutLimits() {
 	if s.task.Cost == nil || s.bound.proof != nil || len(s.master.cuts) == 0 {
 		return
@@ -364,6 +365,7 @@ func (s *solver) proveWithoutLimits() {
 	proof := s.proofOf(mu, nu)
 	proof.slack = s.master.supportMargin(nu, phi, s.lower, s.upper) + proof.conjugateError() +
 		proof.cancelled(s.lower, s.upper)
+	proof.Bound = math.Inf(-1)
 	s.bound = dualBound{proof, mu, nu}
 }
 
