@@ -70,12 +70,11 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 	return r
 }
 
-// Run plays until the given number of episodes in all have been played, or until
-// ctx is done, whose error it then returns; it stops only between episodes, or in a plan of an [Interruptible] learner,
-// see [ErrUnfinished]. In a
-// game it also ends with the first error of the opponent, and with a [Fallible]
-// environment with its failure; the episode then does not count. After a failure the
-// runner is where it was before that episode. It allocates nothing by itself.
+// Run plays until the given number of episodes in all have been played, or until ctx is done, whose error it then
+// returns; it stops only between episodes, or in a plan of an [Interruptible] learner, see [ErrUnfinished]. In a
+// game it also ends with the first error of the opponent, and with a [Fallible] environment with its failure; the
+// episode then does not count. After a failure the runner is where it was before that episode. It allocates
+// nothing by itself.
 func (r *Runner) Run(ctx context.Context, until int) error {
 	if r.most > 0 && until > r.most {
 		return fmt.Errorf("cmdp: %d episodes for a learner whose confidence was made for %d: want as many at most, "+

@@ -10,8 +10,9 @@ import (
 // SolveDeterministic finds the best policy that never draws for a query with one player, see
 // [exact.SolveDeterministic]. With limits on the mean of the worst episodes it searches at every choice of their
 // thresholds that may have a better one, each with as many nodes as the options allow: the best thresholds for policies
-// that draw need not be the best for these. It returns the query with the thresholds of the answer. When ctx ends after
-// the first choice, what was found so far is returned.
+// that draw need not be the best for these. It returns the query with the thresholds of the answer, and with the error
+// that a total does not end the one that it is about. When ctx or the budget ends after the first choice, what was
+// found so far is returned.
 func (q *Query) SolveDeterministic(ctx context.Context, opts exact.DeterministicOptions) (*Query,
 	*exact.DeterministicResult, error) {
 	if len(q.Of(WorstEpisodes)) == 0 {
