@@ -90,6 +90,9 @@ func (r *Runner) Run(ctx context.Context, until int) error {
 		}
 		p := r.learner.Policy()
 		if planner != nil && planner.Unfinished() {
+			if ctx.Err() == nil { // it was an earlier plan: the run is over
+				return ErrUnfinished
+			}
 			return fmt.Errorf("%w: %w", ErrUnfinished, ctx.Err())
 		}
 		if err := r.attempt(p); err != nil {
