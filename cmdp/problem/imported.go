@@ -57,7 +57,7 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 	case errors.As(err, &large):
 		h.large = fmt.Errorf("%s: %w", n.text, large)
 	case contextDone(err):
-		h.large = err
+		h.large = h.options.context().Err()
 	case errors.As(err, &le):
 		h.report(&Error{File: le.File, Line: int(le.At.Line), Column: int(le.At.Column), Message: le.Message})
 	case errors.As(err, &pe):

@@ -78,21 +78,32 @@ func equilibrate(list []entry, m, n int) (rowScale, colScale []float64) {
 	return row, col
 }
 
-// withoutDust leaves out the entries that are far below the largest both of their row and of their column.
+// withoutDust leaves out the entries that are far below the largest both of their row and of their column, and below
+// the second largest of one of them: where only one entry is large, as that of the value of a game, the others are no
+// dust.
 func withoutDust(list []entry, m, n int) []entry {
 	const share = 1e-14
-	row, col := make([]float64, m), make([]float64, n)
+	row, col := make([]largestTwo, m), make([]largestTwo, n)
 	for _, e := range list {
-		row[e.row] = max(row[e.row], math.Abs(e.value))
-		col[e.col] = max(col[e.col], math.Abs(e.value))
+		row[e.row].add(math.Abs(e.value))
+		col[e.col].add(math.Abs(e.value))
 	}
 	var out []entry
 	for _, e := range list {
-		if math.Abs(e.value) > share*min(row[e.row], col[e.col]) {
+		r, c := row[e.row], col[e.col]
+		if math.Abs(e.value) > share*min(r.first, c.first, max(r.second, c.second)) {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// largestTwo are the largest of some numbers.
+type largestTwo struct{ first, second float64 }
+
+func (l *largestTwo) add(x float64) {
+	l.second = max(l.second, min(l.first, x))
+	l.first = max(l.first, x)
 }
 
 func reset(low, high []float64) {

@@ -97,7 +97,7 @@ func (b *Bed) judgeRoundedFront(p *Problem, q *question, file, grid string) *Fai
 	case f != nil:
 		return f
 	case a.Failed != nil && (strings.Contains(a.Failed.Message, "without limit") ||
-		strings.Contains(a.Failed.Message, "is not well-defined")):
+		strings.Contains(a.Failed.Message, "does not end")):
 		return nil
 	case a.Failed != nil:
 		return q.judgeRefusal(p, a.Failed.Message)

@@ -168,7 +168,7 @@ func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 		return nil
 	}
 	// A total that is infinite under all policies is refused, and so is one that grows beside long-run means.
-	if strings.Contains(message, "is not well-defined") {
+	if strings.Contains(message, "does not end") {
 		if r := q.best(q.cost, q.limits); r.status == infeasible {
 			return nil
 		}
