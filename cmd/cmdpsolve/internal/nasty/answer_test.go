@@ -41,6 +41,7 @@ type planned struct {
 		Constraint string   `json:"constraint"`
 		Needed     *float64 `json:"needed"`
 		Give       *float64 `json:"give"`
+		LeastGive  *float64 `json:"least_give"` // where it is not known whether less is enough
 		// Probability is the greatest with which a limit of every episode is kept, in the place of both.
 		Probability *float64 `json:"probability"`
 		Unknown     bool     `json:"unknown"`

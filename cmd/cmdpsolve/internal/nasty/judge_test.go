@@ -682,9 +682,13 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 			}
 			continue
 		}
-		looser, tighter := *needed+close, *needed-close
+		left := 0.0 // open
+		if c.LeastGive != nil {
+			left = *c.Give - *c.LeastGive
+		}
+		looser, tighter := *needed+close, *needed-close-left
 		if p.Constraints[k].AtMost == "" || most {
-			looser, tighter = tighter, looser
+			looser, tighter = *needed-close, *needed+close+left
 		}
 		if with(looser).status == infeasible {
 			return failure("needed", "more than %v of %s", *needed, p.Constraints[k].text()).but("%v", *needed)
