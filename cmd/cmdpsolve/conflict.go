@@ -109,9 +109,8 @@ func conflictNotes(c []conflictReport) report.Note {
 	}
 	notes := report.Note{coreNote(c)}
 	if slices.ContainsFunc(c, func(r conflictReport) bool { return r.LeastGive != nil || r.MostProbability != nil }) {
-		notes = append(notes, "The search for the least changes took no more value iterations than the verdict, but "+
-			"for a few, and ended before they were known. What a limit is shown to have to be is enough; the first "+
-			"number of a range is not known to be.")
+		notes = append(notes, "The search for the least changes ended before they were known, as it is kept short. "+
+			"What a limit is shown to have to be is enough; the first number of a range is not known to be.")
 	}
 	return notes
 }

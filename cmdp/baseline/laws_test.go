@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"context"
 	"encoding"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -41,9 +41,9 @@ func TestPlansEnd(t *testing.T) {
 		if err := want.Run(t.Context(), episodes); err != nil {
 			t.Fatal(err)
 		}
-		for looks := 1; ; looks += 1 + looks/8 {
-			got, ctx := run(), &fewLooks{t.Context(), looks}
-			err := got.Run(ctx, episodes)
+		for looks := int64(1); ; looks += 1 + looks/8 {
+			got := run()
+			err := got.Run(cmdptest.EndAfter(t.Context(), looks), episodes)
 			if err == nil {
 				break
 			}
@@ -63,20 +63,6 @@ func TestPlansEnd(t *testing.T) {
 			t.Errorf("%s: no plan was left", name)
 		}
 	}
-}
-
-// A fewLooks is a context that is over once it was looked at so many times.
-type fewLooks struct {
-	context.Context
-	left int
-}
-
-func (c *fewLooks) Err() error {
-	c.left--
-	if c.left < 0 {
-		return context.Canceled
-	}
-	return nil
 }
 
 // TestSaved wants every learner to continue bit for bit after it was saved and restored, into a new one or one that has

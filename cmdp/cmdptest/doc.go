@@ -8,7 +8,7 @@
 //		t.Fatal(err)
 //	}
 //
-// [DrawKernel] draws models to test graph algorithms with.
+// [DrawKernel] draws models to test graph algorithms with, and [EndAfter] ends contexts at any look at them.
 //
 // All checks draw from fixed seeds: a failure can be repeated.
 package cmdptest

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -262,10 +263,9 @@ func TestEndedAfterAnyLook(t *testing.T) {
 			}
 			verdicts[want.Status]++
 			for n, ended := int64(0), true; ended; n += 1 + n/20 {
-				p, ctx := k.fresh(), &ending{Context: t.Context()}
-				ctx.left.Store(n)
+				p, ctx := k.fresh(), cmdptest.EndAfter(t.Context(), n)
 				got, err := p.Solve(ctx, task, Options{})
-				ended = ctx.left.Load() < 0
+				ended = ctx.Ended()
 				if err == nil && got.Status != want.Status || err != nil && !errors.Is(err, context.Canceled) {
 					t.Errorf("%s %d, after %d looks: %v, %v: want %v", name, trial, n, got, err, want.Status)
 				}

@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
 )
@@ -89,8 +89,7 @@ func TestInterruptedFlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		for after := range int64(2 * m.Horizon() * workers) {
-			ctx := &ending{Context: context.Background()}
-			ctx.left.Store(after)
+			ctx := cmdptest.EndAfter(context.Background(), after)
 			// A worker that is late may find all parts taken before it looks at the context.
 			if _, err := f.price(ctx, dir, 0); err == nil && workers == 1 ||
 				err != nil && !errors.Is(err, context.Canceled) {
@@ -102,19 +101,6 @@ func TestInterruptedFlow(t *testing.T) {
 			}
 		}
 	}
-}
-
-// ending is a context that ends after some looks at it.
-type ending struct {
-	context.Context
-	left atomic.Int64
-}
-
-func (c *ending) Err() error {
-	if c.left.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
 }
 
 // The mean of many values is as good as its bound says: a plain sum of these loses more than

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
@@ -438,9 +439,7 @@ func (k *kind) askOther(name string, rng *rand.Rand, limits []cmdp.Constraint) {
 	case 2:
 		opts.Budget = time.Duration(1+rng.IntN(400)) * time.Microsecond
 	case 3:
-		ends := &ending{Context: ctx}
-		ends.left.Store(rng.Int64N(100))
-		ctx = ends
+		ctx = cmdptest.EndAfter(ctx, rng.Int64N(100))
 	}
 	if err == nil {
 		_, err = k.planner.Solve(ctx, task, opts)

@@ -465,20 +465,6 @@ func checkRaised(t *testing.T, rng *rand.Rand, z *SimultaneousTotals) (raised in
 	return raised
 }
 
-// An ending is a context that ends when it was asked for so many times.
-type ending struct {
-	context.Context
-	left int
-}
-
-func (e *ending) Err() error {
-	e.left--
-	if e.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 // TestSimultaneousTotalsEnd wants a program to ask whether its context has ended within a component too, since one may
 // have a million states.
 func TestSimultaneousTotalsEnd(t *testing.T) {
@@ -489,7 +475,7 @@ func TestSimultaneousTotalsEnd(t *testing.T) {
 	for i := range z.Directions {
 		z.Directions[i] = Lanes{1, 2, 3, 4}
 	}
-	ok, err := z.Solve(&ending{t.Context(), 1})
+	ok, err := z.Solve(cmdptest.EndAfter(t.Context(), 1))
 	if ok || !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that ends before the first evaluation: solved %t, error %v", ok, err)
 	}

@@ -120,19 +120,7 @@ func endlessCaseOf(t *testing.T, rng *rand.Rand, discount float64, average, outc
 	}
 	spec := cmdp.ModelSpec{Discount: discount, Average: average, Dim: dim,
 		Start: []cmdp.StartState{{State: 0, Probability: 0.5}, {State: 1, Probability: 0.5}}, Kernels: []cmdp.Kernel{k}}
-	m, err := cmdp.NewModel(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] })
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &randomCase{model: m, iv: iv, set: set}
+	return newRandomCase(t, spec, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] }, false)
 }
 
 // corners calls visit with every model of the set whose probabilities are corners.

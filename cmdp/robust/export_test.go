@@ -5,10 +5,10 @@ import (
 	"errors"
 	"math/big"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
 	"cmdpsolve/cmdp/exact"
 )
 
@@ -20,26 +20,11 @@ func SolveInLooks(ctx context.Context, set *Set, task cmdp.Task, looks int64) (*
 	}
 	s := &search{set: set, task: task, opts: opts, budget: newBudget(ctx, time.Hour)}
 	defer s.budget.end()
-	over := &ending{Context: s.budget.Context}
-	over.left.Store(looks)
-	s.budget.Context, s.ctx = over, s.budget
+	s.budget.Context, s.ctx = cmdptest.EndAfter(s.budget.Context, looks), s.budget
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
 	return s.run(ctx)
-}
-
-// ending is a context that ends after so many looks at it.
-type ending struct {
-	context.Context
-	left atomic.Int64
-}
-
-func (c *ending) Err() error {
-	if c.left.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
 }
 
 // RationalGreatest returns the greatest return of a policy over the set in a direction, in rational arithmetic, for a

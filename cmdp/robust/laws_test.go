@@ -634,19 +634,7 @@ func (c *randomCase) withTrap(t *testing.T) *randomCase {
 	lower, upper = append(lower, nil), append(upper, nil)
 	spec := specOf(c.model)
 	spec.Kernels = []cmdp.Kernel{k}
-	m, err := cmdp.NewModel(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] })
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &randomCase{model: m, iv: iv, set: set}
+	return newRandomCase(t, spec, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] }, false)
 }
 
 // specOf returns what a model is made of, but for its kernels.
@@ -668,17 +656,5 @@ func (c *randomCase) changed(t *testing.T, edit func(k *cmdp.Kernel)) *randomCas
 		edit(&k)
 		spec.Kernels = append(spec.Kernels, k)
 	}
-	of, err := cmdp.NewModel(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	iv, err := cmdp.NewIntervals(of, c.iv.Row)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := robust.New(robust.Spec{Model: of, Intervals: iv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &randomCase{model: of, iv: iv, set: set}
+	return newRandomCase(t, spec, c.iv.Row, false)
 }

@@ -56,11 +56,18 @@ func newCase(t *testing.T, rng *rand.Rand, sh shape, fixed bool) *randomCase {
 		spec.Kernels = append(spec.Kernels, k)
 		lower, upper = append(lower, lo), append(upper, up)
 	}
+	return newRandomCase(t, spec, func(h, c int) ([]float64, []float64) { return lower[h][c], upper[h][c] }, fixed)
+}
+
+// newRandomCase makes a model, its intervals and the set of models, of which one fixed one is the true one or not.
+func newRandomCase(t *testing.T, spec cmdp.ModelSpec, bounds func(step, choice int) (lower, upper []float64),
+	fixed bool) *randomCase {
+	t.Helper()
 	m, err := cmdp.NewModel(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	iv, err := cmdp.NewIntervals(m, func(h, c int) ([]float64, []float64) { return lower[h][c], upper[h][c] })
+	iv, err := cmdp.NewIntervals(m, bounds)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,8 @@ func (known Known) why(p *Problem, f *Failure) string {
 	return ""
 }
 
-// dropped counts what the reference does not know because of too large a program, and reports whether there is anything
-// that it does not know.
+// dropped reports whether the reference left a question without an answer. It counts those whose exact program is too
+// large.
 func (b *Bed) dropped(not unknown) bool {
 	if not == tooLarge {
 		b.tooLarge++
